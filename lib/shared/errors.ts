@@ -74,9 +74,27 @@ export class LockLostError extends LockError {
   }
 }
 
-/** The database did not do what was asked. Never means that the lock is held by somebody. */
+/**
+ * What the database's refusal means.
+ * - `transient`: a deadlock, a lock wait, a lost connection: it was tried again, and the tries are used up
+ * - `read-only`: the server is not the primary, or not any more
+ * - `full`: no room for another row
+ * - `no-table`: the lock table is not there
+ * - `refused`: everything else, a missing privilege for one
+ */
+export type StorageTrouble = 'transient' | 'read-only' | 'full' | 'no-table' | 'refused';
+
+/** The database did not do what was asked; its own error is the `cause`. Never means that the lock is held by somebody. */
 export class LockStorageError extends LockError {
   readonly code = 'LOCK_STORAGE';
+
+  constructor(
+    message: string,
+    readonly trouble: StorageTrouble,
+    options?: ErrorOptions & { lockName?: string },
+  ) {
+    super(message, options?.lockName, options);
+  }
 }
 
 /** This async path already holds the lock: waiting for it would never end. */
