@@ -55,16 +55,16 @@ function checkClient(client: unknown): void {
   const name =
     typeof client === 'function' ? (client.prototype as { driverName?: unknown }).driverName : client;
   if (name !== undefined && name !== 'mysql2' && name !== 'mysql') {
-    throw new LockConfigError(`Expected a Knex for the client mysql2 and got ${String(name)}.`);
+    throw new LockConfigError(`Expected a Knex for the client mysql2 and got ${JSON.stringify(name)}.`);
   }
 }
 
 function connectionOf(connection: unknown): Knex.StaticConnectionConfig | Knex.ConnectionConfigProvider {
   if (typeof connection === 'function') {
     const provide = connection as () => unknown;
-    return async () => settingsOf(await provide()) as Knex.StaticConnectionConfig;
+    return async () => settingsOf(await provide());
   }
-  return settingsOf(connection) as Knex.StaticConnectionConfig;
+  return settingsOf(connection);
 }
 
 function settingsOf(connection: unknown): Settings {

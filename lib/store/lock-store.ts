@@ -18,9 +18,9 @@ export const STATEMENT_MS = 5_000;
 
 /** What this process's own clocks say the database's clock should be at this moment. */
 export interface Testimony {
-  /** Microseconds since the epoch; null when the clocks cannot say. */
-  readonly expected: number | null;
-  /** How far `expected` may be off, in microseconds. */
+  /** Microseconds since the epoch. */
+  readonly expected: number;
+  /** How far `expected` may be off, in microseconds: whatever the clocks disagree about. */
   readonly slack: number;
 }
 
@@ -134,8 +134,8 @@ export interface LockStore {
   freeSeen(key: Buffer, seen: Seen): Promise<boolean>;
   /** Every row that is not free. */
   scan(): Promise<Snapshot>;
-  /** Deletes rows that have been free for more than a day, at most `limit`; how many went. */
-  prune(limit: number): Promise<number>;
+  /** Deletes rows that have been free for at least `freeFor` microseconds, at most `limit`; how many went. */
+  prune(freeFor: number, limit: number): Promise<number>;
   /** Closes the table for grants until a recovery has passed. */
   beginRecovery(request: RecoveryRequest, testify: Testify): Promise<void>;
   /** Opens the table again, from exactly the state of the sentinel that was seen. */
