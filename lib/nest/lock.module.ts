@@ -1,4 +1,6 @@
-import { type DynamicModule, Logger, Module, type Provider } from '@nestjs/common';
+import { type DynamicModule, Inject, Logger, Module, type Provider } from '@nestjs/common';
+import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
+import { registerAsLastFilter } from './lock-exception.filter.js';
 import { LockLifecycle } from './lock-lifecycle.provider.js';
 import {
   type ASYNC_OPTIONS_TYPE,
@@ -15,6 +17,14 @@ import { getLockToken, LOCK_RUNTIME } from './lock.tokens.js';
 /** Provides a {@link LockService}. Each import by `forRoot` or `forRootAsync` is a service, pool and reaper of its own. */
 @Module({})
 export class LockModule extends ConfigurableModuleClass {
+  constructor(
+    @Inject(ApplicationConfig) application: ApplicationConfig,
+    @Inject(HttpAdapterHost) adapterHost: HttpAdapterHost,
+  ) {
+    super();
+    registerAsLastFilter(application, adapterHost);
+  }
+
   /**
    * Provides a lock service with these options.
    * @example imports: [LockModule.forRoot({ connection: process.env.DATABASE_URL, isGlobal: true })]
