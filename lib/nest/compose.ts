@@ -3,16 +3,17 @@ import { Acquirer } from '../core/acquirer.js';
 import { ClockWitness } from '../core/clock-witness.js';
 import { Ghosts } from '../core/ghosts.js';
 import { Holds } from '../core/holds.js';
-import { Judge } from '../core/judge.js';
+import { Judge, type Probe } from '../core/judge.js';
 import { LeaseKeeper } from '../core/lease-keeper.js';
 import { LockManager } from '../core/lock-manager.js';
 import { LockTable } from '../core/lock-table.js';
 import { Recovery } from '../core/recovery.js';
 import type { Self } from '../core/self.js';
-import { probe } from '../process/liveness.js';
+import { probe as probeOwner } from '../process/liveness.js';
 import { ownIdentity } from '../process/own-identity.js';
 import { Reaper } from '../reaper/reaper.js';
 import { systemClock, type Clock } from '../shared/clock.js';
+import type { OwnerIdentity } from '../shared/owner.js';
 import type { LockLogger } from '../shared/types.js';
 import type { LockStore } from '../store/lock-store.js';
 import { MysqlLockStore } from '../store/mysql-lock-store.js';
@@ -34,6 +35,16 @@ export interface LockRuntime {
   close(): Promise<void>;
 }
 
+/** What a service takes from the machine it runs on. */
+export interface Surroundings {
+  readonly clock: Clock;
+  /** Who this thread is; asked once, on the thread that owns the locks. */
+  readonly identify: () => OwnerIdentity;
+  readonly probe: Probe;
+}
+
+const REAL: Surroundings = { clock: systemClock, identify: ownIdentity, probe: probeOwner };
+
 /**
  * The composition root: the only place that chooses the concrete parts.
  * @throws LockConfigError before anything is opened
@@ -41,11 +52,12 @@ export interface LockRuntime {
 export function composeLocks(
   options: LockModuleOptions,
   logger: LockLogger,
-  clock: Clock = systemClock,
+  surroundings: Partial<Surroundings> = {},
 ): LockRuntime {
+  const { clock, identify, probe } = { ...REAL, ...surroundings };
   const { connection, tableOptions, waitMs, leaseMs, everyMs, drainMs } = resolveOptions(options, logger);
   const store = new MysqlLockStore(connection, tableOptions, clock);
-  const self: Self = { instance: randomBytes(16), owner: ownIdentity() };
+  const self: Self = { instance: randomBytes(16), owner: identify() };
   const witness = new ClockWitness(clock, () => store.longestLease);
   const judge = new Judge(probe, witness);
   const recovery = new Recovery(store, judge, witness, self, clock, logger);
