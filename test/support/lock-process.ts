@@ -8,7 +8,7 @@ import type { Answer, Contention, Question, Verb } from './lock-process.child.js
 /** A real process with lock services of its own. */
 export class LockProcess {
   readonly #child: ChildProcess;
-  readonly #answers = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+  readonly #answers = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
   #asked = 0;
 
   private constructor(child: ChildProcess) {
@@ -86,7 +86,7 @@ export class LockProcess {
   #ask<T>(verb: Verb, args: unknown[]): Promise<T> {
     const id = (this.#asked += 1);
     return new Promise<T>((resolve, reject) => {
-      this.#answers.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      this.#answers.set(id, { resolve, reject });
       this.#child.send({ id, verb, args } satisfies Question);
     });
   }
@@ -95,11 +95,11 @@ export class LockProcess {
     const waiting = this.#answers.get(id);
     this.#answers.delete(id);
     if (error) waiting?.reject(Object.assign(new Error(error.message), error));
-    else waiting?.resolve(value);
+    else waiting?.resolve(value as never);
   }
 
   #onExit(): void {
-    for (const { reject } of this.#answers.values()) reject(new Error('The process has ended.'));
+    for (const waiting of this.#answers.values()) waiting.reject(new Error('The process has ended.'));
     this.#answers.clear();
   }
 }
