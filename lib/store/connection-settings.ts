@@ -44,7 +44,7 @@ function configOf(config: Knex.Config, max: number): Knex.Config {
   return {
     client: 'mysql2',
     // Spares Knex the query that asks the server: nothing here depends on the answer.
-    version: '8.0',
+    version: '8.0.0',
     connection: connectionOf(config.connection),
     pool: { min: 0, max },
     acquireConnectionTimeout: 2 * CONNECT_TIMEOUT_MS,

@@ -10,15 +10,15 @@ import { freshDatabase } from './servers.js';
 /** A database for one suite, and services on it that close themselves. */
 export interface Bench {
   /** A new lock table's name. */
-  table(): string;
+  readonly table: () => string;
   /** The options of a service: quick to notice things, and without a reaper of its own. */
-  options(more?: Partial<LockModuleOptions>): LockModuleOptions;
+  readonly options: (more?: Partial<LockModuleOptions>) => LockModuleOptions;
   /** A service of its own, closed when the test ends. */
-  service(more?: Partial<LockModuleOptions>, around?: Partial<Surroundings>): LockRuntime;
+  readonly service: (more?: Partial<LockModuleOptions>, around?: Partial<Surroundings>) => LockRuntime;
   /** Two services on one new table. */
-  pair(more?: Partial<LockModuleOptions>): { a: LockRuntime; b: LockRuntime; table: string };
+  readonly pair: (more?: Partial<LockModuleOptions>) => { a: LockRuntime; b: LockRuntime; table: string };
   /** Asks the database beside the library. */
-  sql(text: string, values?: unknown[]): Promise<mysql.RowDataPacket[]>;
+  readonly sql: (text: string, values?: unknown[]) => Promise<mysql.RowDataPacket[]>;
   readonly url: string;
 }
 
