@@ -10,6 +10,7 @@ export default defineConfig({
   oxc: { decorator: { legacy: true, emitDecoratorMetadata: false } },
   test: {
     pool: 'forks',
+    reporters: ['default', './test/support/closing-line.reporter.ts'],
     testTimeout: 60_000,
     hookTimeout: 180_000,
     projects: [
