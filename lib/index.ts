@@ -1,3 +1,4 @@
+export type { ListFilter } from './core/lock-table.js';
 export { CurrentLock } from './nest/current-lock.decorator.js';
 export { LockExceptionFilter } from './nest/lock-exception.filter.js';
 export { toHttpException } from './nest/lock-http.exception.js';
@@ -6,7 +7,6 @@ export type { LockModuleExtras } from './nest/lock-module.definition.js';
 export type { LockModuleOptions, LockOptionsFactory, LockReaperOptions } from './nest/lock-module.options.js';
 export { LockModule } from './nest/lock.module.js';
 export { LockService } from './nest/lock.service.js';
-export type { LockFilter } from './nest/lock.service.js';
 export { getLockToken, InjectLock } from './nest/lock.tokens.js';
 export { UseLock } from './nest/use-lock.decorator.js';
 export type { LockKey, UseLockDecorator, UseLockOptions } from './nest/use-lock.options.js';

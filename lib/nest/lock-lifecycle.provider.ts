@@ -9,7 +9,7 @@ import {
   ShutdownSignal,
 } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
-import type { LockRuntime } from './lock-runtime.js';
+import type { LockRuntime } from './compose.js';
 import { LOCK_RUNTIME } from './lock.tokens.js';
 
 /** Applications that were looked at already: one with several lock modules is warned once. */

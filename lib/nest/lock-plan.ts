@@ -1,4 +1,5 @@
 import type { InjectionToken } from '@nestjs/common';
+import { resolveAcquire } from '../shared/acquire-options.js';
 import { LockConfigError } from '../shared/errors.js';
 import type { AcquireOptions } from '../shared/types.js';
 import { lockNameTemplate, type TemplateSources } from './lock-name.template.js';
@@ -29,6 +30,7 @@ export function lockPlan(key: LockKey, options: UseLockOptions): LockPlan {
   if (typeof onBusy !== 'function') checkChoice('onBusy', onBusy);
   checkChoice('holdUntil', holdUntil);
   if (status !== undefined) checkChoice('status', status);
+  resolveAcquire(acquire, { waitMs: 0, leaseMs: 0 });
   const service = { token: getLockToken(instance), property: propertyFor(instance) };
   return { nameFor: nameFunction(key), acquire, onBusy, holdUntil, status, ...service };
 }

@@ -12,6 +12,9 @@ import { isCaughtByClass } from './exception-filters.js';
 import { type HandlerCall, withinCall } from './handler-call.js';
 import { reportTrouble, toHttpException } from './lock-http.exception.js';
 
+/** Before anybody waits for the result; Nest calls no handler then. */
+const NOT_YET = AbortSignal.abort();
+
 /**
  * Stands around the handlers that carry `@UseLock`, which brings it along: it tells the lock which request it belongs
  * to, ends the waiting when the caller is gone, and turns a refusal into an HTTP exception. The handler's own results
@@ -22,7 +25,7 @@ export class LockInterceptor implements NestInterceptor {
   constructor(@Inject(ApplicationConfig) private readonly application: ApplicationConfig) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const call: HandlerCall = { context, gone: AbortSignal.abort() };
+    const call: HandlerCall = { context, gone: NOT_YET };
     // At once, not when subscribed: Nest binds the handler to the async context of this very call.
     const result = withinCall(call, () => next.handle()).pipe(
       catchError((error: unknown) => throwError(() => this.#answer(error, call))),

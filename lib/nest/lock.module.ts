@@ -10,7 +10,7 @@ import {
   type OPTIONS_TYPE,
 } from './lock-module.definition.js';
 import type { LockModuleOptions } from './lock-module.options.js';
-import { composeLocks, type LockRuntime } from './lock-runtime.js';
+import { composeLocks, type LockRuntime } from './compose.js';
 import { LockService } from './lock.service.js';
 import { getLockToken, LOCK_RUNTIME } from './lock.tokens.js';
 

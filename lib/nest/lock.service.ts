@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import type { Work } from '../core/lock-manager.js';
+import type { ListFilter } from '../core/lock-table.js';
 import type { AcquireOptions, HeldLock, LockInfo, LockScope, ReapReport } from '../shared/types.js';
-import type { LockRuntime } from './lock-runtime.js';
+import type { LockRuntime } from './compose.js';
 
 /**
  * Acquires, runs under and looks at locks. Injected by its class; a named instance by `@InjectLock(name)`.
@@ -8,9 +10,9 @@ import type { LockRuntime } from './lock-runtime.js';
  */
 @Injectable()
 export class LockService {
-  readonly #runtime: Pick<LockRuntime, 'locks' | 'reaper'>;
+  readonly #runtime: Pick<LockRuntime, 'locks' | 'table' | 'reaper'>;
 
-  constructor(runtime: Pick<LockRuntime, 'locks' | 'reaper'>) {
+  constructor(runtime: Pick<LockRuntime, 'locks' | 'table' | 'reaper'>) {
     this.#runtime = runtime;
   }
 
@@ -47,13 +49,13 @@ export class LockService {
   }
 
   /** The locks that are held now, by anybody; free and expired ones are left out. */
-  list(filter?: LockFilter): Promise<LockInfo[]> {
-    return this.#runtime.locks.list(filter);
+  list(filter?: ListFilter): Promise<LockInfo[]> {
+    return this.#runtime.table.list(filter);
   }
 
   /** Who holds one lock; null when it is free. `scope` is `'global'` by default. */
   inspect(name: string, options?: { scope?: LockScope }): Promise<LockInfo | null> {
-    return this.#runtime.locks.inspect(name, options);
+    return this.#runtime.table.inspect(name, options);
   }
 
   /**
@@ -61,7 +63,7 @@ export class LockService {
    * never a newer holder's lock. Its holder goes on working until it looks again. Resolves to whether it was freed.
    */
   forceRelease(name: string, options: { scope?: LockScope; token: string }): Promise<boolean> {
-    return this.#runtime.locks.forceRelease(name, options);
+    return this.#runtime.table.forceRelease(name, options);
   }
 
   /** Frees at once what dead owners of this host held, as the timed reaper does, and says what it did. */
@@ -70,15 +72,4 @@ export class LockService {
   }
 }
 
-/** Which locks `list()` returns; what is left out does not matter. */
-export interface LockFilter {
-  /** The beginning of the name. */
-  prefix?: string;
-  scope?: LockScope;
-  /** The owner's host name. */
-  host?: string;
-  pid?: number;
-}
-
-type Work<T> = (lock: HeldLock) => T | Promise<T>;
 type RunArguments<T> = [work: Work<T>] | [options: AcquireOptions, work: Work<T>];

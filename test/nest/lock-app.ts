@@ -1,9 +1,8 @@
 import type { INestApplication, ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { LockModule, type LockModuleOptions, LockService } from '../../lib/index.js';
-import { LOCK_RUNTIME } from '../../lib/nest/lock.tokens.js';
-import { FakeRuntime } from '../support/fake-runtime.js';
+import { freshDatabase, serversUnderTest } from '../support/servers.js';
 
 /** A listening application with a LockModule, and a second lock service on the same table. */
 export interface LockApp {
@@ -11,8 +10,7 @@ export interface LockApp {
   readonly locks: LockService;
   /** Somebody else: what it holds is busy for the application. */
   readonly rival: LockService;
-  readonly runtime: FakeRuntime;
-  readonly get: (path: string, init?: RequestInit) => Promise<Answer>;
+  readonly get: (path: string) => Promise<Answer>;
   readonly post: (path: string, body?: unknown) => Promise<Answer>;
 }
 
@@ -23,17 +21,38 @@ export interface Answer {
 
 export interface Setup extends ModuleMetadata {
   options?: Partial<LockModuleOptions>;
+  /** Stands in for the application's lock service. */
+  service?: Partial<LockService>;
   /** The last word before the application starts, like `useGlobalFilters`. */
   prepare?: (app: INestApplication) => void;
 }
 
-export async function startLockApp({ options, prepare, imports = [], ...metadata }: Setup): Promise<LockApp> {
-  const runtime = new FakeRuntime();
-  const module = LockModule.forRoot({ connection: 'mysql://unused', wait: 0, isGlobal: true, ...options });
-  const builder = Test.createTestingModule({ imports: [module, ...imports], ...metadata });
-  const app = (
-    await builder.overrideProvider(LOCK_RUNTIME).useValue(runtime).compile()
-  ).createNestApplication();
+/** The connection of a database for the running test file, on the first server; Nest's part is the same on all. */
+export function connection(): string {
+  return database.url;
+}
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+beforeAll(async () => {
+  database = await freshDatabase(serversUnderTest()[0]!.url);
+});
+afterAll(() => database.drop());
+
+export async function startLockApp({
+  options,
+  service,
+  prepare,
+  imports = [],
+  ...rest
+}: Setup): Promise<LockApp> {
+  const settings = { connection: connection(), wait: 0, ...options };
+  const rival = await startRival(settings);
+  const builder = Test.createTestingModule({
+    imports: [LockModule.forRoot({ ...settings, isGlobal: true }), ...imports],
+    ...rest,
+  });
+  if (service) builder.overrideProvider(LockService).useValue(service);
+  const app = (await builder.compile()).createNestApplication();
   app.useLogger(false);
   prepare?.(app);
   await app.listen(0, '127.0.0.1');
@@ -41,21 +60,28 @@ export async function startLockApp({ options, prepare, imports = [], ...metadata
   const url = await app.getUrl();
   return {
     app,
-    runtime,
     locks: app.get(LockService),
-    rival: new LockService(runtime),
-    get: (path, init) => ask(url + path, init),
-    post: (path, body) =>
-      ask(url + path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body ?? {}),
-      }),
+    rival,
+    get: (path) => ask(url + path),
+    post: (path, body) => ask(url + path, body ?? {}),
   };
 }
 
-async function ask(url: string, init?: RequestInit): Promise<Answer> {
-  const response = await fetch(url, init);
+/** A lock service of an application of its own. */
+export async function startRival(options?: Partial<LockModuleOptions>): Promise<LockService> {
+  const settings = { connection: connection(), wait: 0, ...options };
+  const module = await Test.createTestingModule({ imports: [LockModule.forRoot(settings)] }).compile();
+  onTestFinished(() => module.close());
+  return module.get(LockService);
+}
+
+async function ask(url: string, body?: unknown): Promise<Answer> {
+  const post = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+  const response = await fetch(url, body === undefined ? {} : post);
   const text = await response.text();
   const json = response.headers.get('content-type')?.includes('json');
   return { status: response.status, body: json ? JSON.parse(text) : text };

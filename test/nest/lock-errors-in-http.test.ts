@@ -142,8 +142,8 @@ describe('Trouble with locks, in HTTP', () => {
     ['a shutdown', new LockShutdownError('report'), 503],
     ['a lost lock', new LockLostError('report', 'taken'), 500],
   ])('answers %s without telling where the database is', async (_, failure, status) => {
-    const { get, runtime } = await startLockApp({ controllers: [Reports] });
-    runtime.failure = failure;
+    const fail = () => Promise.reject(failure);
+    const { get } = await startLockApp({ controllers: [Reports], service: { run: fail, acquire: fail } });
     for (const path of ['/decorated', '/programmatic']) {
       const answer = await get(path);
       expect(answer.status).toBe(status);

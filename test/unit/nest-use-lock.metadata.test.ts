@@ -107,6 +107,7 @@ describe('@UseLock refuses, where it is written,', () => {
     ['an unknown onBusy', () => decorate('a', { onBusy: 'wait' }, {}, method())],
     ['an unknown holdUntil', () => decorate('a', { holdUntil: 'tomorrow' }, {}, method())],
     ['an unknown status', () => decorate('a', { status: 200 }, {}, method())],
+    ['a wait that is none', () => decorate('a', { wait: 'soon' }, {}, method())],
     ['a template that mixes up values', () => decorate('{a}{b}', {}, {}, method())],
   ])('%s', (_, write) => {
     expect(write).toThrow(LockConfigError);
