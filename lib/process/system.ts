@@ -20,7 +20,9 @@ const PROGRAM_TIMEOUT_MS = 5_000;
 
 export const system: System = {
   platform: process.platform,
-  pid: process.pid,
+  get pid() {
+    return process.pid;
+  },
   hostname,
   read: (path) => readFileSync(path, 'utf8'),
   readlink: (path) => readlinkSync(path),

@@ -39,7 +39,25 @@ test('a worker thread that ended is dead, however many others its process has', 
 });
 
 test.each(['R', 'S', 'D', 'T', 't', 'I', 'P'])('state %s is a living one', (state) => {
-  expect(judge({ ...EXISTS, '/proc/50/stat': stat({ ...MINE, state }) })).toBe('alive');
+  expect(judge({ ...EXISTS, '/proc/50/stat': stat({ ...MINE, state, threads: 1 }) })).toBe('alive');
+});
+
+test('a worker thread that does not exist is dead, although its process exists', () => {
+  expect(judge({ ...EXISTS, '/proc/50/stat': stat(MINE) }, { thread: 51 })).toBe('dead');
+});
+
+test('a /proc of an outer namespace shows other processes, and is not asked', () => {
+  const outer = { ...EXISTS, '/proc/self/status': 'NSpid:\t7276\t42\n' };
+  expect(judge({ ...outer, '/proc/50/stat': stat({ id: 50, start: 7, state: 'Z', threads: 1 }) })).toBe(
+    'alive',
+  );
+  expect(judge({ '/proc/self/status': 'NSpid:\t7276\t42\n', '/proc/50/stat': stat(MINE) })).toBe('dead');
+});
+
+test('in another time namespace starts are not compared, but zombies are seen', () => {
+  const shifted = { ...EXISTS, '/proc/self/ns/time': 'time:[4026532177]' };
+  expect(judge({ ...shifted, '/proc/50/stat': stat({ id: 50, start: 9_000 }) })).toBe('alive');
+  expect(judge({ ...shifted, '/proc/50/stat': stat({ id: 50, state: 'Z', threads: 1 }) })).toBe('dead');
 });
 
 test("the id of an ended worker thread that became another process's thread is not its owner", () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { probe } from '../../lib/process/liveness.js';
 import { ownIdentity } from '../../lib/process/own-identity.js';
 import { system, type System } from '../../lib/process/system.js';
@@ -114,6 +114,14 @@ describe('the real ps, as macOS has it too', () => {
     await killAndReap(child);
     expect(probe(owner, host)).toBe('dead');
   });
+});
+
+test("a program's answer does not depend on this process's time zone and language", () => {
+  vi.stubEnv('TZ', 'Asia/Tokyo');
+  vi.stubEnv('LC_ALL', 'de_DE.UTF-8');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const code = '[new Date(0).getHours(), process.env.LC_ALL].join()';
+  expect(system.run(process.execPath, ['-p', code])).toBe('0,C\n');
 });
 
 describe('where no key is certain', () => {
