@@ -5,7 +5,7 @@ import { codeOf, told, type System } from './system.js';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** The initial time namespace's number, a constant of the kernel (`TIME_NS_INIT_INO`); see time_namespaces(7). */
+/** The initial time namespace, see time_namespaces(7); its number is a constant of the kernel, 0xEFFFFFFA. */
 const INITIAL_TIME = 'time:[4026531834]';
 
 /**

@@ -9,7 +9,8 @@ const PS_LINE = /^\s*([A-Z])\S*(?:\s+([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\
  * Null where the system does not tell the UUID. Where `ps` is missing, only kill(2)'s ESRCH proves a death.
  *
  * A lock belongs to the process as a whole: what a terminated worker thread held stays held until its process ends, or
- * until the lease does. `ps` takes some milliseconds, and is asked only about ids that are in use.
+ * until the lease does. `ps` blocks the thread for some milliseconds, tens on a busy machine, and is
+ * asked only about ids that are in use.
  *
  * Tried with stand-ins for `sysctl` and with Linux' `ps`; not tried on a Mac.
  */
