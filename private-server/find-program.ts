@@ -9,23 +9,36 @@ const FURTHER = ['/usr/sbin', '/usr/local/sbin', '/usr/libexec', '/opt/homebrew/
 const MYSQL_PACKAGE = 'mysql-server-core';
 const MARIADB_PACKAGE = 'mariadb-server-core';
 
-/** Finds a server program of this flavour, or installs one. @throws an Error that says what to do */
-export async function findProgram(flavor: Flavor): Promise<Program> {
-  const found =
-    (await findInstalled(flavor)) ??
-    (await install(flavor).catch((error: unknown) => noServer(flavor, error)));
-  return found ?? noServer(flavor);
+/**
+ * Finds a server program of this flavour, or installs one; `INTERLOCK_NO_INSTALL` in the environment forbids that.
+ * @param folders where to look
+ * @throws an Error that says what to do
+ */
+export async function findProgram(flavor: Flavor, folders?: readonly string[]): Promise<Program> {
+  try {
+    const program = (await findInstalled(flavor, folders)) ?? (await install(flavor));
+    if (program) return program;
+  } catch (error) {
+    return noServer(flavor, error);
+  }
+  return noServer(flavor);
 }
 
 /** A program of this flavour on this machine. */
-export async function findInstalled(flavor: Flavor): Promise<Program | undefined> {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), ...FURTHER];
+export async function findInstalled(
+  flavor: Flavor,
+  folders: readonly string[] = usualFolders(),
+): Promise<Program | undefined> {
   const names = flavor === 'mysql' ? ['mysqld'] : ['mariadbd', 'mysqld'];
   for (const path of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
     const program = (await exists(path)) ? await programAt(path, []) : undefined;
     if (program?.flavor === flavor) return program;
   }
   return undefined;
+}
+
+function usualFolders(): string[] {
+  return [...(process.env.PATH ?? '').split(delimiter), ...FURTHER];
 }
 
 async function install(flavor: Flavor): Promise<Program | undefined> {
@@ -82,10 +95,11 @@ async function shareOf(command: string): Promise<string> {
 }
 
 function noServer(flavor: Flavor, cause?: unknown): never {
-  const name = flavor === 'mysql' ? 'MySQL' : 'MariaDB';
+  const [name, program] = flavor === 'mysql' ? ['MySQL', 'mysqld'] : ['MariaDB', 'mariadbd'];
+  const why = cause instanceof Error ? ` (${cause.message})` : '';
   throw new Error(
-    `No ${name} server was found on this machine, and none could be installed. ` +
-      `Install one (a program named ${flavor === 'mysql' ? 'mysqld' : 'mariadbd'} on the PATH is enough), ` +
+    `No ${name} server was found on this machine, and none could be installed${why}. ` +
+      `Install one (a program named ${program} on the PATH is enough), ` +
       'or name a running one in DATABASE_URL, like mysql://user:password@127.0.0.1:3306/test.',
     { cause },
   );

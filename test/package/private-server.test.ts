@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import mysql from 'mysql2/promise';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { findProgram } from '../../private-server/find-program.js';
 import {
   startServer,
   type Flavor,
@@ -73,16 +74,11 @@ describe.each(serversUnderTest())('a private $flavor server', ({ flavor }) => {
 });
 
 it('says what to do where there is no server and none can be installed', async () => {
-  const script = `import { findProgram } from '${root}private-server/find-program.ts'; await findProgram('mysql');`;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
-    ...{ cwd: root, env: { PATH: '/nowhere', HOME: '/nowhere', INTERLOCK_NO_INSTALL: '1' } },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let printed = '';
-  child.stderr.on('data', (chunk) => (printed += String(chunk)));
-  const [code] = (await once(child, 'close')) as [number];
-  expect(code).not.toBe(0);
-  expect(printed).toMatch(/No MySQL server was found .* DATABASE_URL/);
+  vi.stubEnv('INTERLOCK_NO_INSTALL', '1');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await expect(findProgram('mysql', ['/nowhere'])).rejects.toThrow(
+    /No MySQL server was found .* DATABASE_URL/,
+  );
 });
 
 /** Starts a server in a process of its own, kills that, and tells the server's pid. */
