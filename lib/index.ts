@@ -33,3 +33,6 @@ export type {
   ReapedLock,
   ReapReport,
 } from './shared/types.js';
+export type { LockConnection } from './store/connection-settings.js';
+export { createLockTableSql } from './store/schema.js';
+export type { LockTable } from './store/schema.js';

@@ -11,6 +11,7 @@ import { Recovery } from '../core/recovery.js';
 import type { Self } from '../core/self.js';
 import { probe as probeOwner } from '../process/liveness.js';
 import { ownIdentity } from '../process/own-identity.js';
+import { thisHost } from '../process/this-host.js';
 import { Reaper } from '../reaper/reaper.js';
 import { systemClock, type Clock } from '../shared/clock.js';
 import type { OwnerIdentity } from '../shared/owner.js';
@@ -45,6 +46,10 @@ export interface Surroundings {
 
 const REAL: Surroundings = { clock: systemClock, identify: ownIdentity, probe: probeOwner };
 
+const NO_PROOF =
+  'The death of a process cannot be proved on this system: a local lock whose owner died stays held until forceRelease(), ' +
+  'a global one until its lease ends.';
+
 /**
  * The composition root: the only place that chooses the concrete parts.
  * @throws LockConfigError before anything is opened
@@ -56,6 +61,7 @@ export function composeLocks(
 ): LockRuntime {
   const { clock, identify, probe } = { ...REAL, ...surroundings };
   const { connection, tableOptions, waitMs, leaseMs, everyMs, drainMs } = resolveOptions(options, logger);
+  if (!thisHost().certain) logger.warn(NO_PROOF);
   const store = new MysqlLockStore(connection, tableOptions, clock);
   const self: Self = { instance: randomBytes(16), owner: identify() };
   const witness = new ClockWitness(clock, () => store.longestLease);

@@ -18,6 +18,9 @@ const OURS = {
   bigNumberStrings: false,
 };
 
+/** Knex prints what it also throws: our callers get errors, not lines on their console. */
+const SILENT = { debug() {}, warn() {}, error() {}, deprecate() {} };
+
 type Settings = Record<string, unknown>;
 
 /**
@@ -48,6 +51,7 @@ function configOf(config: Knex.Config, max: number): Knex.Config {
     connection: connectionOf(config.connection),
     pool: { min: 0, max },
     acquireConnectionTimeout: 2 * CONNECT_TIMEOUT_MS,
+    log: SILENT,
   } as Knex.Config;
 }
 
