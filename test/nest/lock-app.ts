@@ -27,16 +27,16 @@ export interface Setup extends ModuleMetadata {
   prepare?: (app: INestApplication) => void;
 }
 
-/** The connection of a database for the running test file, on the first server; Nest's part is the same on all. */
-export function connection(): string {
-  return database.url;
+/** The connection of the running test file's own database on a server of this run; on the first one by default. */
+export function connection(flavor = serversUnderTest()[0]!.flavor): string {
+  return databases.get(flavor)!.url;
 }
 
-let database: Awaited<ReturnType<typeof freshDatabase>>;
+const databases = new Map<string, Awaited<ReturnType<typeof freshDatabase>>>();
 beforeAll(async () => {
-  database = await freshDatabase(serversUnderTest()[0]!.url);
+  for (const { flavor, url } of serversUnderTest()) databases.set(flavor, await freshDatabase(url));
 });
-afterAll(() => database.drop());
+afterAll(() => Promise.all([...databases.values()].map((database) => database.drop())));
 
 export async function startLockApp({
   options,

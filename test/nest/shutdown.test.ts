@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import knex, { type Knex } from 'knex';
+import knex from 'knex';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   LockModule,
@@ -12,6 +12,7 @@ import {
   LockTimeoutError,
 } from '../../lib/index.js';
 import { LockProcess } from '../support/lock-process.js';
+import { serversUnderTest } from '../support/servers.js';
 import { signalled, until } from '../support/until.js';
 import { connection, startRival } from './lock-app.js';
 
@@ -28,10 +29,12 @@ async function start(options: Partial<LockModuleOptions> = {}, providers: (new (
   return { app, locks: app.get(LockService) };
 }
 
-describe('An application that shuts down', () => {
+describe.each(serversUnderTest())('An application that shuts down ($flavor)', ({ flavor }) => {
+  const on = (table: string) => ({ connection: connection(flavor), table });
+
   it('frees exactly its own locks', async () => {
-    const { app, locks } = await start({ table: 'own' });
-    const rival = await startRival({ table: 'own' });
+    const { app, locks } = await start(on('own'));
+    const rival = await startRival(on('own'));
     for (const name of ['a1', 'a2', 'a3']) await locks.acquire(name);
     for (const name of ['b1', 'b2']) await rival.acquire(name);
     await app.close();
@@ -39,8 +42,8 @@ describe('An application that shuts down', () => {
   });
 
   it('refuses new locks, calls off waiters and lets running work finish before it frees its lock', async () => {
-    const { app, locks } = await start({ table: 'drain' });
-    const rival = await startRival({ table: 'drain' });
+    const { app, locks } = await start(on('drain'));
+    const rival = await startRival(on('drain'));
     await rival.acquire('busy');
     const work = signalled<string>();
     const running = locks.run('work', () => work.promise);
@@ -59,8 +62,8 @@ describe('An application that shuts down', () => {
   });
 
   it('does not free the lock of work that overruns the drain', async () => {
-    const { app, locks } = await start({ table: 'overrun', drain: '50ms' });
-    const rival = await startRival({ table: 'overrun' });
+    const { app, locks } = await start({ ...on('overrun'), drain: '50ms' });
+    const rival = await startRival(on('overrun'));
     const work = signalled();
     const running = locks.run('work', () => work.promise);
     await until(async () => (await heldIn(rival)).includes('work'));
@@ -72,31 +75,27 @@ describe('An application that shuts down', () => {
     expect(await heldIn(rival)).toEqual([]);
   });
 
-  it('frees its locks also when another module closes its own pool first', async () => {
-    let pool: Knex | undefined;
+  it('frees its locks also when the Knex that it was given is destroyed before', async () => {
+    const pool = knex({ client: 'mysql2', connection: connection(flavor) });
     @Injectable()
-    class Database implements OnApplicationShutdown {
-      readonly knex = (pool = knex({ client: 'mysql2', connection: connection() }));
-
-      onModuleDestroy = () => this.knex.destroy();
-
-      onApplicationShutdown() {
-        return this.knex.destroy();
+    class Database implements OnModuleDestroy {
+      onModuleDestroy() {
+        return pool.destroy();
       }
     }
-    const { app, locks } = await start({ table: 'pools' }, [Database]);
-    const rival = await startRival({ table: 'pools' });
+    const { app, locks } = await start({ ...on('pools'), connection: pool }, [Database]);
+    const rival = await startRival(on('pools'));
     await locks.acquire('a');
     await app.close();
-    await expect(pool!.raw('SELECT 1')).rejects.toThrow();
+    await expect(pool.raw('SELECT 1')).rejects.toThrow();
     expect(await heldIn(rival)).toEqual([]);
   });
 
   it('may be closed twice, and without having been started', async () => {
-    const { app } = await start();
+    const { app } = await start(on('twice'));
     await Promise.all([app.close(), app.close()]);
     await app.close();
-    const module = LockModule.forRoot({ connection: connection() });
+    const module = LockModule.forRoot(on('twice'));
     await (await Test.createTestingModule({ imports: [module] }).compile()).close();
   });
 });
