@@ -1,0 +1,36 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { LockService, type LockInfo, type Liveness } from 'nestjs-interlock';
+
+/** A lock for people. */
+interface ShownLock {
+  readonly name: string;
+  readonly holder: string;
+  readonly alive: Liveness;
+  readonly label: string;
+  readonly since: Date;
+  readonly leaseEndsInMs: number | null;
+  readonly fencingToken: number;
+}
+
+@Controller('locks')
+export class LocksController {
+  constructor(@Inject(LockService) private readonly locks: LockService) {}
+
+  @Get()
+  async list(): Promise<ShownLock[]> {
+    return (await this.locks.list()).map(shown);
+  }
+}
+
+function shown({ name, host, pid, alive, label, acquiredAt, expiresAt, fencingToken }: LockInfo): ShownLock {
+  const leaseEndsInMs = expiresAt && expiresAt.getTime() - Date.now();
+  return {
+    name,
+    holder: `pid ${pid} on ${host}`,
+    alive,
+    label,
+    since: acquiredAt,
+    leaseEndsInMs,
+    fencingToken,
+  };
+}

@@ -1,0 +1,16 @@
+/** One of the processes that serve the sample. */
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { AppModule } from './app.module.js';
+import { settings } from './settings.js';
+
+const app = await NestFactory.create<NestExpressApplication>(AppModule, {
+  logger: ['warn', 'error'],
+  forceCloseConnections: true,
+});
+// For people, who read it with curl.
+app.set('json spaces', 2);
+// So that Ctrl-C lets running archives finish, and frees the locks.
+app.enableShutdownHooks();
+await app.listen(settings().port, '127.0.0.1');
