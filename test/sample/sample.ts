@@ -25,8 +25,8 @@ export class Sample {
   }
 
   /** Starts it, and waits for its greeting. It ends when the test does. */
-  static async start(databaseUrl: string): Promise<Sample> {
-    const sample = new Sample({ DATABASE_URL: databaseUrl });
+  static async start(databaseUrl: string, env: Record<string, string> = {}): Promise<Sample> {
+    const sample = new Sample({ DATABASE_URL: databaseUrl, ...env });
     onTestFinished(() => sample.#remove());
     await until(() => sample.printed.includes('Ctrl-C'), 'the sample to greet');
     return sample;
@@ -51,6 +51,7 @@ export class Sample {
   }
 
   /** A request on a connection of its own: the processes share the port by connection. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- what the route answers is the caller's to know.
   async request<T>(path: string, method: 'GET' | 'POST' = 'GET'): Promise<{ status: number; body: T }> {
     const response = await fetch(this.address + path, { method, headers: { connection: 'close' } });
     return { status: response.status, body: (await response.json()) as T };
