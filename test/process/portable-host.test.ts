@@ -129,6 +129,7 @@ describe('where no key is certain', () => {
   const systems = {
     Windows: fakeSystem({}, { platform: 'win32' }),
     FreeBSD: fakeSystem({}, { platform: 'freebsd' }),
+    'a system that is no Mac but answers like one': fakeSystem(MAC, { platform: 'freebsd' }),
     'Linux without /proc': withoutProc,
     'Linux without a boot id': fakeSystem({ ...LINUX, '/proc/sys/kernel/random/boot_id': errno('ENOENT') }),
     'Linux with an empty boot id': fakeSystem({ ...LINUX, '/proc/sys/kernel/random/boot_id': '\n' }),

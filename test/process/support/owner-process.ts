@@ -8,4 +8,5 @@ console.log(toJson(ownIdentity()));
 const { worker, owner } = await startOwnerThread();
 console.log(toJson(owner));
 process.stdin.once('data', () => void worker.terminate().then(() => console.log('the worker ended')));
-setInterval(() => {}, 60_000);
+// Ends by itself, too: a killed test runner kills nobody.
+setTimeout(() => process.exit(), 100_000);
