@@ -1,6 +1,6 @@
 import { composeLocks, type LockRuntime } from '../../lib/nest/compose.js';
 import type { LockModuleOptions } from '../../lib/nest/lock-module.options.js';
-import { LockError } from '../../lib/shared/errors.js';
+import { LockError, LockLostError, LockStorageError } from '../../lib/shared/errors.js';
 import type { AcquireOptions, HeldLock } from '../../lib/shared/types.js';
 import { Oracle } from './oracle.js';
 
@@ -10,6 +10,8 @@ export interface Contention {
   readonly names: readonly string[];
   readonly rounds: number;
   readonly options: AcquireOptions;
+  /** Trouble with the database, and a lock that was lost to it, are no reason to stop: the next round goes on. */
+  readonly patient?: boolean;
 }
 
 export interface Question {
@@ -43,11 +45,15 @@ const verbs = {
     const { held: isHeld, signal } = held.get(name)!;
     return { held: isHeld, lost: signal.aborted ? (signal.reason as { reason: string }).reason : null };
   },
-  contend: async ({ folder, names, rounds, options }: Contention) => {
+  contend: async ({ folder, names, rounds, options, patient = false }: Contention) => {
     const oracle = new Oracle(folder);
     const inTurn = async (name: string) => {
       for (let round = 0; round < rounds; round++) {
-        await runtime!.locks.run(name, options, (lock) => oracle.section(lock));
+        try {
+          await runtime!.locks.run(name, options, (lock) => oracle.section(lock));
+        } catch (error) {
+          if (!patient || !(error instanceof LockStorageError || error instanceof LockLostError)) throw error;
+        }
       }
     };
     await Promise.all(names.map(inTurn));
