@@ -12,7 +12,6 @@ import {
   Scope,
   type Type,
   UseFilters,
-  UseInterceptors,
 } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { catchError, type Observable, throwError } from 'rxjs';
@@ -59,6 +58,12 @@ class Reports {
   conflict() {}
 }
 
+/** Sees every error that leaves a handler and its interceptors. */
+const outside = {
+  intercept: (_: unknown, next: { handle(): Observable<unknown> }) =>
+    next.handle().pipe(catchError((error: unknown) => throwError(() => (seen = error)))),
+};
+
 const busy = (statusCode = 423, error = 'Locked') => ({
   status: statusCode,
   body: { statusCode, error, code: 'LOCK_TIMEOUT', message: "The lock 'report' is held." },
@@ -101,10 +106,6 @@ describe('A lock that is held, in HTTP', () => {
   });
 
   it('is an HttpException with the lock’s error as its cause for the application’s own interceptors', async () => {
-    const outside = {
-      intercept: (_: unknown, next: { handle(): Observable<unknown> }) =>
-        next.handle().pipe(catchError((error: unknown) => throwError(() => (seen = error)))),
-    };
     const { get, rival } = await startLockApp({
       controllers: [Reports],
       prepare: (app) => app.useGlobalInterceptors(outside),
@@ -115,24 +116,14 @@ describe('A lock that is held, in HTTP', () => {
     expect((seen as HttpException).cause).toBeInstanceOf(LockTimeoutError);
   });
 
-  it('does not touch the errors of the handler', async () => {
-    const inside = {
-      intercept: (_: unknown, next: { handle(): Observable<unknown> }) =>
-        next.handle().pipe(catchError((error: unknown) => throwError(() => (seen = error)))),
-    };
-    const thrown = new LockTimeoutError('mine', 1);
-    @Controller()
-    class Throws {
-      @Get()
-      @UseInterceptors(inside)
-      @UseLock('report')
-      handler() {
-        throw thrown;
-      }
-    }
-    const { get } = await startLockApp({ controllers: [Throws] });
-    expect((await get('/')).status).toBe(423);
-    expect(seen).toBe(thrown);
+  it('stays what it is when it comes from the handler', async () => {
+    const { get, rival } = await startLockApp({
+      controllers: [Reports],
+      prepare: (app) => app.useGlobalInterceptors(outside),
+    });
+    await rival.acquire('report');
+    expect(await get('/both')).toEqual(busy());
+    expect(seen).toBeInstanceOf(LockTimeoutError);
   });
 });
 
@@ -193,6 +184,24 @@ describe('A filter of the application', () => {
       @UseFilters(filter)
       @Controller()
       class Filtered extends Reports {}
+      return { controllers: [Filtered] };
+    },
+    'the handler': (filter) => {
+      @Controller()
+      class Filtered extends Reports {
+        @Get('decorated')
+        @UseFilters(filter)
+        @UseLock('report')
+        override decorated() {
+          return 'done';
+        }
+
+        @Get('programmatic')
+        @UseFilters(filter)
+        override programmatic() {
+          return super.programmatic();
+        }
+      }
       return { controllers: [Filtered] };
     },
   };

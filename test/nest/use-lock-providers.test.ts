@@ -111,6 +111,19 @@ describe('@UseLock on a provider’s method', () => {
     expect((await get('/7')).body).toEqual(['build:5', 'route:7', 'route:70']);
   });
 
+  it('takes its values from its own arguments also when a route’s handler calls itself', async () => {
+    @Controller()
+    class Countdown {
+      @Get(':n')
+      @UseLock('count:{n}')
+      async count(@Param() { n }: { n: number }, @CurrentLock() lock?: HeldLock): Promise<string[]> {
+        return n > 0 ? [lock!.name, ...(await this.count({ n: n - 1 }))] : [lock!.name];
+      }
+    }
+    const { get } = await startLockApp({ controllers: [Countdown] });
+    expect((await get('/2')).body).toEqual(['count:2', 'count:1', 'count:0']);
+  });
+
   it('says what is missing when Nest did not build the instance', async () => {
     const builder = new Builder(undefined as unknown as LockService);
     await expect(builder.byFunction('1')).rejects.toThrow(

@@ -12,7 +12,7 @@ import {
 } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { CurrentLock, type HeldLock, LockLostError, UseLock } from '../../lib/index.js';
-import { until } from '../support/until.js';
+import { signalled, until } from '../support/until.js';
 import { type LockApp, startLockApp } from './lock-app.js';
 
 @Injectable()
@@ -89,6 +89,7 @@ async function open({ app }: LockApp, path: string) {
 
 describe('A locked route that streams', () => {
   const subscribed: string[] = [];
+  let ready = signalled();
 
   @Controller()
   class Events {
@@ -97,6 +98,13 @@ describe('A locked route that streams', () => {
     events(@CurrentLock() lock: HeldLock) {
       subscribed.push(lock.name);
       return Promise.resolve(new Subject().asObservable());
+    }
+
+    @Sse('slow')
+    @UseLock('stream')
+    async slow() {
+      await ready.promise;
+      return new Subject().asObservable();
     }
 
     @Get('last')
@@ -132,5 +140,19 @@ describe('A locked route that streams', () => {
     await held.release();
     expect(subscribed).toEqual([]);
     expect(await app.rival.tryAcquire('stream')).not.toBeNull();
+  });
+
+  it('leaves no lock behind when its client goes before there is an Observable', async () => {
+    const app = await startLockApp({ controllers: [Events] });
+    ready = signalled();
+    const run = vi.spyOn(app.locks, 'run');
+    const client = await open(app, '/slow');
+    await until(() => isHeld(app));
+    const signal = run.mock.calls[0]![1].signal;
+    client.destroy();
+    await until(() => signal!.aborted);
+    expect(await isHeld(app)).toBe(true);
+    ready.resolve();
+    await until(async () => !(await isHeld(app)));
   });
 });
