@@ -27,6 +27,7 @@ export class LockLifecycle
     @Inject(ApplicationConfig) private readonly application: ApplicationConfig,
   ) {}
 
+  /** @throws LockStorageError, LockConfigError; the application does not start then */
   onModuleInit(): Promise<void> {
     return this.runtime.open();
   }

@@ -27,7 +27,7 @@ export class LockModule extends ConfigurableModuleClass {
 
   /**
    * Provides a lock service with these options.
-   * @example imports: [LockModule.forRoot({ connection: process.env.DATABASE_URL, isGlobal: true })]
+   * @example imports: [LockModule.forRoot({ connection: process.env.DATABASE_URL!, isGlobal: true })]
    */
   static override forRoot(options: typeof OPTIONS_TYPE): DynamicModule {
     return withService(super.forRoot(options), options);

@@ -73,7 +73,8 @@ describe('LockModule.forRoot', () => {
     ],
   ])('does not start with %s', async (_, options: Partial<LockModuleOptions>, error) => {
     const module = LockModule.forRoot({ connection: connection(), ...options });
-    await expect(boot({ imports: [module] })).rejects.toThrow(error);
+    const start = async () => await (await Test.createTestingModule({ imports: [module] }).compile()).init();
+    await expect(start()).rejects.toThrow(error);
   });
 
   it('neither uses nor destroys a Knex that it is given', async () => {
