@@ -1,9 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import mysql from 'mysql2/promise';
 import { composeLocks, type LockRuntime, type Surroundings } from '../../lib/nest/compose.js';
 import type { LockModuleOptions } from '../../lib/nest/lock-module.options.js';
 import { ownIdentity } from '../../lib/process/own-identity.js';
+import type { Clock } from '../../lib/shared/clock.js';
 import type { Cell } from './matrix.js';
 import { freshDatabase } from './servers.js';
 
@@ -87,3 +89,23 @@ export function onHost(name: string): Partial<Surroundings> {
 export function freshName(): string {
   return `k-${randomBytes(6).toString('hex')}`;
 }
+
+/** The process's clocks, with a monotonic one that jumps as over a suspended machine, and a wall clock that is set. */
+export interface MovableClock extends Clock {
+  readonly slept: (ms: number) => void;
+  readonly setWall: (aheadMs: number) => void;
+}
+
+export function movableClock(): MovableClock {
+  let asleep = 0;
+  let ahead = 0;
+  return {
+    monotonic: () => performance.now() + asleep,
+    wall: () => Date.now() + ahead,
+    slept: (ms) => void (asleep += ms),
+    setWall: (aheadMs) => void (ahead = aheadMs),
+  };
+}
+
+/** Runs something in an async path that holds nothing, as of another caller. */
+export const apart: <T>(request: () => T) => T = AsyncLocalStorage.snapshot();
