@@ -29,6 +29,11 @@ export function looks(statements: readonly string[]): string[] {
   return statements.filter((text) => text.startsWith('SELECT n.now') && text.includes('lock_key IN'));
 }
 
+/** Those of the statements that read every row that is not free. */
+export function scans(statements: readonly string[]): string[] {
+  return statements.filter((text) => text.startsWith('SELECT n.now') && text.includes('expires_at <> 0'));
+}
+
 /** Opens one for the running test. Beside the library: it reads what goes over the wire. */
 export async function wiretap(url: string): Promise<Wiretap> {
   const target = new URL(url);
