@@ -45,6 +45,7 @@ describeEachCell('the fencing token of a lock', (cell) => {
     expect(await b.table.forceRelease(k, { token: afterDeath.token })).toBe(true);
     const afterForce = await b.locks.acquire(k);
     tokens.push(afterForce.fencingToken);
+    expect(await afterDeath.release()).toBe(false);
     await afterForce.release();
 
     await sql(`UPDATE \`${shared.table}\` SET renewed_at = 0 WHERE lock_key = ?`, [`g:${k}`]);
