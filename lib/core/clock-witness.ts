@@ -11,6 +11,9 @@ interface Jump {
   readonly by: number;
 }
 
+/** The part of a snapshot that tells of the clock; the sentinel's lease covers the longest one on the table. */
+type Heard = Pick<Snapshot, 'sentAt' | 'receivedAt' | 'now' | 'sentinel'>;
+
 /**
  * What this process's own clocks say about the database's. They never set a time there, but testify whether it may be
  * believed: a step of the database's clock would else end every lease at once.
@@ -21,21 +24,21 @@ interface Jump {
  */
 export class ClockWitness {
   readonly #clock: Clock;
-  readonly #memoryMs: () => number;
+  readonly #ownLeaseMs: () => number;
   /** The database's clock minus the monotonic one lies between these, in microseconds. */
   #low = -Infinity;
   #high = Infinity;
   #heardAt: number | undefined;
   #jumps: Jump[] = [];
 
-  /** @param memoryMs the longest lease that may stand on the table */
-  constructor(clock: Clock, memoryMs: () => number) {
+  /** @param ownLeaseMs the longest lease that this service grants; those of others are told by the sentinel */
+  constructor(clock: Clock, ownLeaseMs: () => number) {
     this.#clock = clock;
-    this.#memoryMs = memoryMs;
+    this.#ownLeaseMs = ownLeaseMs;
   }
 
   /** Takes note of the database's clock; it was read somewhere between sending and receiving. */
-  hear({ sentAt, receivedAt, now }: Pick<Snapshot, 'sentAt' | 'receivedAt' | 'now'>): void {
+  hear({ sentAt, receivedAt, now, sentinel }: Heard): void {
     const low = now - receivedAt * 1_000;
     const high = now - sentAt * 1_000;
     const drift = this.#driftUntil(receivedAt);
@@ -44,7 +47,8 @@ export class ClockWitness {
     this.#low = jump > 0 ? low : Math.max(low, this.#low - drift);
     this.#high = jump > 0 ? high : Math.min(high, this.#high + drift);
     this.#heardAt = receivedAt;
-    this.#jumps = this.#jumps.filter(({ at }) => at > receivedAt - this.#memoryMs());
+    const memoryMs = Math.max(this.#ownLeaseMs(), (sentinel?.lease ?? 0) / 1_000);
+    this.#jumps = this.#jumps.filter(({ at }) => at > receivedAt - memoryMs);
   }
 
   /** What the database's clock should say now. */

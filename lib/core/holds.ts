@@ -57,6 +57,7 @@ export class Holds {
 
   /** Gives a lock back. @returns whether there was something to give back @throws LockStorageError */
   async release(hold: Hold): Promise<boolean> {
+    if (hold.reason === 'shutdown') return false;
     const isHeld = hold.loss === undefined || hold.loss === 'unconfirmed';
     hold.release();
     try {

@@ -78,15 +78,24 @@ export function composeLocks(
     ...{ locks, reaper, table: new LockTable(store, probe, self) },
     open: () => store.open(),
     drain: () => locks.drain(drainMs),
-    close: () => (closing ??= close(store, reaper, holds, locks)),
+    close: () => (closing ??= close(store, reaper, holds, locks, logger)),
   };
 }
 
-async function close(store: LockStore, reaper: Reaper, holds: Holds, locks: LockManager): Promise<void> {
+async function close(
+  store: LockStore,
+  reaper: Reaper,
+  holds: Holds,
+  locks: LockManager,
+  logger: LockLogger,
+): Promise<void> {
   await reaper.stop();
   await holds.releaseAll();
   if (!locks.isWorking) return await store.close();
   // Work that overran the drain keeps its lock, and so its renewals, until it ends or the process is gone.
   store.unref();
-  void locks.finished().then(() => store.close());
+  void locks
+    .finished()
+    .then(() => store.close())
+    .catch((error: unknown) => logger.warn(`The lock pool could not be closed: ${String(error)}`));
 }

@@ -2,17 +2,12 @@ import { LockStorageError } from '../shared/errors.js';
 import { poolConfig, type LockConnection } from './connection-settings.js';
 import type { Lane } from './lanes.js';
 import { LockPool } from './lock-pool.js';
-import { STATEMENT_MS } from './lock-store.js';
 import { retrying } from '../shared/retry.js';
+import { recoveryTime } from './schema.js';
 import type { Session } from './session.js';
 import { statementsFor, type Statements } from './statements.js';
-import {
-  readLongestLease,
-  recordLease,
-  setUpTable,
-  type LockTableFacts,
-  type TableOptions,
-} from './table-setup.js';
+import { readLongestLease, recordLease } from './table-lease.js';
+import { setUpTable, type LockTableFacts, type TableOptions } from './table-setup.js';
 
 /** The table once it has been found or made: its texts and its facts. */
 export interface TableInUse {
@@ -66,11 +61,9 @@ export class OpenTable {
   async ensureLease(ms: number): Promise<void> {
     await this.#open();
     if (ms <= this.#longestLease) return;
-    this.#longestLease = await this.retried('upkeep', async (session, { sql }) => {
-      const recorded = await recordLease(session, this.#options.table, ms);
-      await session.write(sql.raiseLease, [recoveryTime(recorded)]);
-      return recorded;
-    });
+    this.#longestLease = await this.retried('upkeep', (session) =>
+      recordLease(session, this.#options.table, ms),
+    );
   }
 
   /** How long a recovery lasts, in microseconds, as the table itself tells. */
@@ -120,9 +113,4 @@ export class OpenTable {
       await pool.close();
     }
   }
-}
-
-/** Until every lease has ended and no statement can still be waiting; in microseconds. */
-function recoveryTime(longestLease: number): number {
-  return (longestLease + STATEMENT_MS) * 1_000;
 }

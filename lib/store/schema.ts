@@ -1,5 +1,6 @@
 import { LockConfigError } from '../shared/errors.js';
 import { KEY_BYTES } from '../shared/lock-name.js';
+import { STATEMENT_MS } from './lock-store.js';
 
 /** The columns in the order of the table, with their types as both servers report them (display widths left out). */
 export const COLUMNS = {
@@ -55,12 +56,15 @@ export function createLockTableSql(options: LockTable = {}): [create: string, op
   const create =
     `CREATE TABLE \`${table}\` (\n${columns.join('')}  PRIMARY KEY (lock_key) USING BTREE\n) ` +
     `ENGINE=${engine} COMMENT='${tableComment(longestLease)}'`;
-  return [create, openSentinelSql(table)];
+  return [create, openSentinelSql(table, longestLease)];
 }
 
 /** The sentinel row of a new table: open from the start. */
-function openSentinelSql(table: string): string {
-  const values = Object.entries(COLUMNS).map(([name, type]) => sentinelValue(name, type));
+function openSentinelSql(table: string, longestLease: number): string {
+  const lease = String(recoveryTime(longestLease));
+  const values = Object.entries(COLUMNS).map(([name, type]) =>
+    name === 'lease' ? lease : sentinelValue(name, type),
+  );
   return `INSERT INTO \`${table}\` (${Object.keys(COLUMNS).join(', ')}) VALUES (${values.join(', ')})`;
 }
 
@@ -68,6 +72,11 @@ function sentinelValue(column: string, type: string): string {
   if (column === 'server_id') return '@@server_id';
   if (column === 'fencing' || column === 'acquired_at' || column === 'renewed_at') return NOW;
   return type.includes('binary') ? `''` : '0';
+}
+
+/** How long a recovery lasts, in microseconds: until every lease has ended and no statement can still be waiting. */
+export function recoveryTime(longestLease: number): number {
+  return (longestLease + STATEMENT_MS) * 1_000;
 }
 
 /** Survives a restart with the table's definition, also when the rows of a MEMORY table do not. */

@@ -99,7 +99,6 @@ ON DUPLICATE KEY UPDATE
     // An explicit state: `expires_at <= now` would close a long-open sentinel again when the clock steps back.
     endRecovery: `UPDATE ${t} m SET m.expires_at = 0, m.renewed_at = ${NOW}
 WHERE m.lock_key = '' AND m.token = ? AND m.beat = ? AND m.expires_at > 0 AND ${server}`,
-    raiseLease: `UPDATE ${t} SET lease = GREATEST(lease, ?) WHERE lock_key = ''`,
   };
 }
 

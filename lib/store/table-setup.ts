@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
-import { LockConfigError, LockStorageError } from '../shared/errors.js';
+import { LockConfigError } from '../shared/errors.js';
 import type { LockLogger } from '../shared/types.js';
 import { chooseEngine, engineFallback, type EngineChoice } from './engine.js';
-import { checkColumns, createLockTableSql, longestLeaseOf, tableComment } from './schema.js';
+import { checkColumns, createLockTableSql, longestLeaseOf } from './schema.js';
+import { columnsOf, findTable, underSetupLock, type FoundTable } from './found-table.js';
+import { recordLease } from './table-lease.js';
 import { serverFacts, type ServerFacts } from './server-facts.js';
-import { bytes } from './rows.js';
 import type { Session } from './session.js';
 
 export interface TableOptions {
@@ -27,13 +27,7 @@ export interface LockTableFacts {
   readonly checkServer: boolean;
 }
 
-interface FoundTable {
-  engine: string;
-  comment: string;
-}
-
 const TABLE_EXISTS = 1050;
-const SETUP_LOCK_S = 10;
 
 /**
  * Finds the lock table, or makes it, and reads back what is really there.
@@ -61,24 +55,6 @@ export async function setUpTable(
     quiet: isMemory && facts.logsWrites && facts.canBeQuiet,
     checkServer: !facts.multiPrimary,
   };
-}
-
-async function findTable(session: Session, table: string): Promise<FoundTable | null> {
-  const [row] = await session.read(
-    `SELECT ENGINE AS engine, TABLE_COMMENT AS comment FROM information_schema.TABLES
-      WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?`,
-    [bytes(table)],
-  );
-  return row ? { engine: String(row.engine), comment: String(row.comment) } : null;
-}
-
-async function columnsOf(session: Session, table: string): Promise<Map<string, string>> {
-  const rows = await session.read(
-    `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type FROM information_schema.COLUMNS
-      WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?`,
-    [bytes(table)],
-  );
-  return new Map(rows.map((row) => [String(row.name), String(row.type)]));
 }
 
 async function createTable(
@@ -153,61 +129,6 @@ async function writeFirstRow(
     throw error;
   } finally {
     if (isQuiet) await session.run('SET SESSION sql_log_bin = 1');
-  }
-}
-
-/**
- * Raises the longest lease that the table's comment tells of; a recovery has to last that long.
- * @returns the longest lease in use, in milliseconds
- */
-export async function recordLease(
-  session: Session,
-  table: string,
-  lease: number,
-  comment?: string,
-): Promise<number> {
-  if (comment !== undefined && longestLeaseOf(table, comment) >= lease) return longestLeaseOf(table, comment);
-  return await underSetupLock(session, table, async () => {
-    const recorded = await readLongestLease(session, table);
-    if (recorded >= lease) return recorded;
-    await alterComment(session, table, lease);
-    return lease;
-  });
-}
-
-/** @throws LockConfigError */
-export async function readLongestLease(session: Session, table: string): Promise<number> {
-  const found = await findTable(session, table);
-  if (!found) throw new LockConfigError(`Table '${table}' does not exist any more.`);
-  return longestLeaseOf(table, found.comment);
-}
-
-async function alterComment(session: Session, table: string, lease: number): Promise<void> {
-  const alter = `ALTER TABLE \`${table}\` COMMENT = '${tableComment(lease)}'`;
-  try {
-    await session.run(alter);
-  } catch (error) {
-    if (!(error instanceof LockStorageError) || error.trouble !== 'refused') throw error;
-    throw new LockConfigError(
-      `A lease of ${lease} ms is longer than table '${table}' records, and it could not be raised here. Run: ${alter}`,
-      undefined,
-      { cause: error },
-    );
-  }
-}
-
-/** One at a time on the server, so that nobody meets a table between its creation and its first row. */
-async function underSetupLock<T>(session: Session, table: string, work: () => Promise<T>): Promise<T> {
-  const [row] = await session.read('SELECT DATABASE() AS db');
-  const name = createHash('sha256')
-    .update(`interlock:${String(row?.db)}.${table}`)
-    .digest('hex')
-    .slice(0, 48);
-  await session.read('SELECT GET_LOCK(?, ?)', [bytes(name), SETUP_LOCK_S]);
-  try {
-    return await work();
-  } finally {
-    await session.read('SELECT RELEASE_LOCK(?)', [bytes(name)]);
   }
 }
 
