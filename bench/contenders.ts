@@ -8,8 +8,8 @@ import { composeLocks } from '../lib/nest/compose.js';
 export interface Contender {
   readonly name: string;
   /** One acquisition and its release (or what it is compared with). `lane` is 0 to 63: no two at once have the same. */
-  pair(lane: number): Promise<unknown>;
-  close(): Promise<unknown>;
+  readonly pair: (lane: number) => Promise<unknown>;
+  readonly close: () => Promise<unknown>;
 }
 
 /** Connections of every pool here, but ours: it keeps its own default, four. */

@@ -51,9 +51,12 @@ function median(values: number[]): number {
   return values.sort((one, other) => one - other)[Math.floor(values.length / 2)]!;
 }
 
+function figure(value: number, base: number): string {
+  return `${Math.round(value)} (${(value / base).toFixed(2)})`;
+}
+
 function print(title: string, results: readonly Result[]): void {
   const floor = results[0]!;
-  const figure = (value: number, base: number) => `${Math.round(value)} (${(value / base).toFixed(2)})`;
   console.log(`\n${title}: pairs per second, and the ratio to ${floor.name}\n`);
   console.log(`${''.padEnd(28)}${'alone'.padStart(16)}${`${IN_FLIGHT} in flight`.padStart(18)}`);
   for (const { name, alone, together } of results) {
