@@ -9,7 +9,11 @@ export function seeded(seed: number): () => number {
   };
 }
 
-const PALETTE = [...'abcxyzABC019 :~-_/.%\'"`\\\t\n\0äßé€漢💡😀', 'e\u0301', '\u200d', '\ufffd'];
+const PALETTE = Array.from('abcxyzABC019 :~-_/.%\'"`\\\t\n\0äßé€漢💡😀').concat(
+  'e\u0301',
+  '\u200d',
+  '\ufffd',
+);
 
 /** Text of all that makes names hard: accents, emoji, control characters, separators. */
 export function randomText(random: () => number, length: number): string {

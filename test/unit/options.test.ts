@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createLockTableSql, LockConfigError } from 'nestjs-interlock';
 import { composeLocks } from '../../lib/nest/compose.js';
-import type { LockModuleOptions } from '../../lib/nest/lock-module.options.js';
 import { resolveOptions } from '../../lib/nest/resolve-options.js';
 import { resolveAcquire } from '../../lib/shared/acquire-options.js';
 import { checkColumns, COLUMNS, longestLeaseOf } from '../../lib/store/schema.js';
@@ -16,13 +15,14 @@ function expectRefusal(work: () => unknown, message: string) {
   expect(work).toThrow(message);
 }
 
-describe('the options of an acquisition', () => {
-  const resolve = (options: unknown) => resolveAcquire(options as never, DEFAULTS);
+const acquireOptions = (options: unknown) => resolveAcquire(options as never, DEFAULTS);
+const moduleOptions = (more: object = {}) => resolveOptions({ connection: URL, ...more }, quiet);
 
+describe('the options of an acquisition', () => {
   it('come from the module where they are left out', () => {
     const complete = { scope: 'global', label: '', reentrant: false, signal: undefined, ...DEFAULTS };
-    expect(resolve({})).toEqual(complete);
-    expect(resolve({ wait: undefined, lease: undefined, scope: undefined, label: undefined })).toEqual(
+    expect(acquireOptions({})).toEqual(complete);
+    expect(acquireOptions({ wait: undefined, lease: undefined, scope: undefined, label: undefined })).toEqual(
       complete,
     );
   });
@@ -37,7 +37,7 @@ describe('the options of an acquisition', () => {
       label: 'ä'.repeat(50),
       reentrant: true,
     } as const;
-    expect(resolve(given)).toEqual({
+    expect(acquireOptions(given)).toEqual({
       ...{ scope: 'local', waitMs: 1_500, leaseMs: 250, signal, label: 'ä'.repeat(50), reentrant: true },
     });
   });
@@ -50,7 +50,7 @@ describe('the options of an acquisition', () => {
     [Infinity, Infinity],
     ['1h', 3_600_000],
   ])('a wait of %s is %d ms', (wait, waitMs) => {
-    expect(resolve({ wait }).waitMs).toBe(waitMs);
+    expect(acquireOptions({ wait }).waitMs).toBe(waitMs);
   });
 
   it.each([
@@ -59,7 +59,7 @@ describe('the options of an acquisition', () => {
     ['24h', 86_400_000],
     [333.4, 333],
   ])('a lease of %s is %d ms', (lease, leaseMs) => {
-    expect(resolve({ lease }).leaseMs).toBe(leaseMs);
+    expect(acquireOptions({ lease }).leaseMs).toBe(leaseMs);
   });
 
   const WAIT = "Expected wait to be false or a duration of 0 or more, like 500 or '10s' and got";
@@ -91,23 +91,20 @@ describe('the options of an acquisition', () => {
     [{ label: 'ä'.repeat(51) }, 'Expected label to have at most 100 bytes and got'],
     [{ reentrant: 'yes' }, 'Expected reentrant to be true or false and got "yes".'],
   ])('%j is refused, and the error says what was expected', (options, message) => {
-    expectRefusal(() => resolve(options), message);
+    expectRefusal(() => acquireOptions(options), message);
   });
 });
 
 describe('the options of the module', () => {
-  const resolve = (more: object = {}) =>
-    resolveOptions({ connection: URL, ...more } as LockModuleOptions, quiet);
-
   it('have defaults, also where they are given as undefined', () => {
     const complete = {
       ...{ connection: URL, waitMs: 10_000, leaseMs: 30_000, everyMs: 5_000, drainMs: 10_000 },
       tableOptions: { table: 'locks', engine: 'auto', createTable: true, lease: 30_000, logger: quiet },
     };
-    expect(resolve()).toEqual(complete);
+    expect(moduleOptions()).toEqual(complete);
     const names = ['engine', 'table', 'createTable', 'lease', 'wait', 'reaper', 'drain'];
-    expect(resolve(Object.fromEntries(names.map((name) => [name, undefined])))).toEqual(complete);
-    expect(resolve({ reaper: {} }).everyMs).toBe(5_000);
+    expect(moduleOptions(Object.fromEntries(names.map((name) => [name, undefined])))).toEqual(complete);
+    expect(moduleOptions({ reaper: {} }).everyMs).toBe(5_000);
   });
 
   it('are taken as they are given', () => {
@@ -119,7 +116,7 @@ describe('the options of the module', () => {
       wait: false,
       drain: 0,
     };
-    expect(resolve({ ...given, reaper: false })).toMatchObject({
+    expect(moduleOptions({ ...given, reaper: false })).toMatchObject({
       ...{ waitMs: 0, leaseMs: 60_000, everyMs: Infinity, drainMs: 0 },
       tableOptions: { table: 'my_locks$', engine: 'Aria', createTable: false, lease: 60_000 },
     });
@@ -151,7 +148,7 @@ describe('the options of the module', () => {
     ],
     [{ reaper: { every: Infinity } }, 'Expected reaper.every to be a duration'],
   ])('%j are refused, and the error says what was expected', (more, message) => {
-    expectRefusal(() => resolve(more), message);
+    expectRefusal(() => moduleOptions(more), message);
   });
 
   it.each([null, undefined, 'mysql://host/db', 7])('are not %s', (options) => {
