@@ -10,7 +10,7 @@ export interface Database {
 
 /**
  * A database for whoever needs one and does not care whose: the one that `DATABASE_URL` names, else a private server of
- * whatever flavour this machine has, else an installed MariaDB, which is the smallest.
+ * whatever flavour this machine has, else one that is installed.
  * @throws an Error that says what to do
  */
 export async function anyServer(): Promise<Database> {
@@ -22,5 +22,7 @@ export async function anyServer(): Promise<Database> {
 
 async function availableFlavor(): Promise<Flavor> {
   if (await findInstalled('mariadb')) return 'mariadb';
-  return (await findInstalled('mysql')) ? 'mysql' : 'mariadb';
+  if (await findInstalled('mysql')) return 'mysql';
+  // MariaDB is the smaller one, and takes root to install.
+  return process.getuid?.() === 0 ? 'mariadb' : 'mysql';
 }

@@ -1,8 +1,10 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists, run } from './shell.js';
+import { cacheFolder, exists, run } from './shell.js';
 
 const NONINTERACTIVE = { DEBIAN_FRONTEND: 'noninteractive' };
+const INSTALL = ['install', '-y', '-qq', '--no-install-recommends'];
+const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /** Whether this machine installs software with apt. */
 export async function hasApt(): Promise<boolean> {
@@ -11,50 +13,67 @@ export async function hasApt(): Promise<boolean> {
 
 /** Installs a package on this machine. Needs root. */
 export async function aptInstall(name: string): Promise<void> {
-  await run('apt-get', ['update', '-qq'], NONINTERACTIVE);
-  await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], NONINTERACTIVE);
+  await updateLists();
+  await exclusively('apt-get', ['-o', 'DPkg::Lock::Timeout=300', ...INSTALL, name]);
 }
 
 /**
  * Unpacks a package of Debian's newest suite with everything it depends on into one directory, the C library included.
- * Nothing of this machine is changed: apt works on lists and a state of its own, and takes what the machine's own
- * mirror has.
+ * Nothing of this machine is changed, and root is not needed: apt works on lists and a state of its own, and takes what
+ * the machine's own mirror has.
  */
 export async function aptUnpack(name: string, into: string): Promise<void> {
   const work = join(into, '.apt');
-  const parts = join(work, 'sources');
-  await mkdir(join(work, 'lists/partial'), { recursive: true });
-  await mkdir(join(work, 'cache/archives/partial'), { recursive: true });
-  await mkdir(parts);
-  await writeFile(join(parts, 'newest.list'), `deb ${await mirror()} sid main\n`);
-  const own = [
-    ...['-o', 'Dir::Etc::SourceList=/dev/null', '-o', `Dir::Etc::SourceParts=${parts}`],
-    ...['-o', `Dir::State::Lists=${join(work, 'lists')}`, '-o', `Dir::Cache=${join(work, 'cache')}`],
-    // With an empty state nothing counts as installed: every dependency is downloaded.
-    ...['-o', 'Dir::State::status=/dev/null', '-o', 'APT::Sandbox::User=root'],
-  ];
-  await run('apt-get', [...own, 'update', '-qq'], NONINTERACTIVE);
-  await run('apt-get', [...own, 'install', '-y', '-qq', '--no-install-recommends', '--download-only', name]);
   const archives = join(work, 'cache/archives');
+  for (const folder of ['lists/partial', 'cache/archives/partial', 'sources'])
+    await mkdir(join(work, folder), { recursive: true });
+  const signedBy = (await exists(KEYRING)) ? `[signed-by=${KEYRING}] ` : '';
+  await writeFile(join(work, 'sources/newest.list'), `deb ${signedBy}${await mirror()} sid main\n`);
+  await run('apt-get', [...apart(work), 'update', '-qq'], NONINTERACTIVE);
+  await run('apt-get', [...apart(work), ...INSTALL, '--download-only', name], NONINTERACTIVE);
   const packages = (await readdir(archives)).filter((file) => file.endsWith('.deb'));
   for (const file of packages) await run('dpkg', ['-x', join(archives, file), into]);
-  await run('rm', ['-rf', work]);
+  await rm(work, { recursive: true });
 }
 
-/** The mirror of Debian's own archive that this machine is set up with, in either form of apt's sources. */
+/** The options by which apt leaves the machine's own files alone. */
+function apart(work: string): string[] {
+  const options = [
+    ...['Dir::Etc::SourceList=/dev/null', `Dir::Etc::SourceParts=${join(work, 'sources')}`],
+    ...['Dir::Etc::Preferences=/dev/null', 'Dir::Etc::PreferencesParts=/dev/null'],
+    ...[`Dir::State::Lists=${join(work, 'lists')}`, `Dir::Cache=${join(work, 'cache')}`],
+    // With an empty state nothing counts as installed: every dependency is downloaded.
+    ...['Dir::State::status=/dev/null', 'Debug::NoLocking=true'],
+    // Else apt downloads as a user of its own, who may not enter our folder.
+    'APT::Sandbox::User=',
+  ];
+  return options.flatMap((option) => ['-o', option]);
+}
+
+/** The mirror of Debian's own archive that this machine is set up with. */
 async function mirror(): Promise<string> {
-  const parts = '/etc/apt/sources.list.d';
-  const names = (await exists(parts)) ? (await readdir(parts)).map((file) => join(parts, file)) : [];
-  for (const file of ['/etc/apt/sources.list', ...names]) {
-    const found = (await exists(file)) && mirrorIn(await readFile(file, 'utf8'));
-    if (found) return found;
-  }
-  throw new Error('No mirror of the Debian archive was found in the sources of apt.');
+  const known = (await mirrors())[0];
+  if (known) return known;
+  // A fresh container has sources and no lists.
+  await updateLists();
+  const found = (await mirrors())[0];
+  if (!found) throw new Error("None of apt's sources is a mirror of the Debian archive.");
+  return found;
 }
 
-/** The archive itself ends in `/debian`; its security updates, and third parties, do not. */
-function mirrorIn(sources: string): string | undefined {
-  const oneLine = /^deb\s+(?:\[[^\]]*\]\s+)?(\S+\/debian\/?)\s+\S+.*\bmain\b/m.exec(sources);
-  const stanza = /^URIs:\s*(\S+\/debian\/?)\s*$/m.exec(sources);
-  return oneLine?.[1] ?? stanza?.[1];
+/** As apt itself reads its sources, whatever their form: third parties' name another origin, security updates another label. */
+async function mirrors(): Promise<string[]> {
+  const filter = ['Created-By: Packages', 'Origin: Debian', 'Label: Debian', 'Component: main'];
+  const printed = await run('apt-get', ['indextargets', '--format', '$(REPO_URI)', ...filter]);
+  return printed.split('\n').filter(Boolean);
+}
+
+/** Goes on when one of the machine's sources cannot be reached: it need not be the one that is needed. */
+async function updateLists(): Promise<void> {
+  await exclusively('sh', ['-c', 'apt-get update -qq || exit 0']);
+}
+
+/** apt refuses to work while another one does; ours wait for each other. The lock goes with the process that holds it. */
+async function exclusively(command: string, args: readonly string[]): Promise<void> {
+  await run('flock', [join(await cacheFolder(), 'apt.lock'), command, ...args], NONINTERACTIVE);
 }

@@ -1,31 +1,33 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, closeSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql from 'mysql2/promise';
-import { asRoot } from './data-directory.js';
+import { asRoot, SMALL_REDO_LOG } from './data-directory.js';
+import type { Guard } from './guard.js';
 import type { Program } from './server-types.js';
 
 const START_MS = 60_000;
-/** Kills the server and removes its folder once the pipe to our process has closed, however our process ended. */
-const GUARD = 'trap "" INT TERM HUP; cat >/dev/null; kill -9 "$1" 2>/dev/null; rm -rf "$2"';
+const ORDERLY_END_MS = 60_000;
+const LOG_TAIL = 3_000;
+/** Tells the guard its pid and only then becomes the server: there is no moment in which nobody would end it. */
+const LAUNCH = 'echo $$ >&3; exec 3>&-; exec /usr/bin/env "$@"';
 
-/** Where one server lives. */
+/** Where one server lives, and who ends it when nobody else does. */
 export interface Home {
   readonly folder: string;
   readonly port: number;
+  readonly guard: Guard;
 }
 
-/** One run of a server, with the guard that ends it should our own process be killed. */
+/** One run of a server. */
 export class ServerProcess {
   readonly #child: ChildProcess;
-  readonly #guard: ChildProcess;
 
-  private constructor(child: ChildProcess, guard: ChildProcess) {
+  private constructor(child: ChildProcess) {
     this.#child = child;
-    this.#guard = guard;
   }
 
   /** Resolves once the server answers. @throws with the end of its error log */
@@ -33,22 +35,15 @@ export class ServerProcess {
     program: Program,
     home: Home,
     options: readonly string[],
-    env: Record<string, string>,
+    env: Readonly<Record<string, string>>,
   ): Promise<ServerProcess> {
     await removeSocket(home);
-    const log = openSync(join(home.folder, 'error.log'), 'a');
-    // A session of its own: Ctrl-C at the terminal is for our process, which then ends the server.
-    const child = spawn(program.command, [...program.args, ...defaults(program, home), ...options], {
-      ...{ stdio: ['ignore', log, log], detached: true, env: { ...process.env, ...env } },
-    });
-    closeSync(log);
+    const child = launch(home, [
+      ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      ...[program.command, ...program.args, ...defaults(program, home), ...options],
+    ]);
     await once(child, 'spawn');
-    const guard = spawn('sh', ['-c', GUARD, 'guard', String(child.pid), home.folder], {
-      stdio: ['pipe', 'ignore', 'ignore'],
-      detached: true,
-    });
-    const started = new ServerProcess(child, guard);
-    for (const one of [child, guard, guard.stdin as unknown as ChildProcess]) one.unref();
+    const started = new ServerProcess(child);
     try {
       await started.#untilReady(home);
       return started;
@@ -64,12 +59,13 @@ export class ServerProcess {
 
   /** Ends the server and waits until it is gone and reaped: a zombie still locks its socket. */
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    this.#guard.kill('SIGKILL');
     if (this.#hasEnded()) return;
     const exit = once(this.#child, 'exit');
     this.#child.ref();
     this.#child.kill(signal);
+    const impatience = setTimeout(() => this.#child.kill('SIGKILL'), ORDERLY_END_MS);
     await exit;
+    clearTimeout(impatience);
   }
 
   #hasEnded(): boolean {
@@ -78,26 +74,46 @@ export class ServerProcess {
 
   async #untilReady(home: Home): Promise<void> {
     const end = performance.now() + START_MS;
-    while (!(await answers(home.port))) {
+    while (!(await answers(home))) {
       if (this.#hasEnded() || performance.now() > end) {
-        const log = await readFile(join(home.folder, 'error.log'), 'utf8');
-        throw new Error(`The database server did not start. The end of its log:\n${log.slice(-3_000)}`);
+        const log = await readFile(logOf(home), 'utf8');
+        throw new Error(`The database server did not start. The end of its log:\n${log.slice(-LOG_TAIL)}`);
       }
       await sleep(50);
     }
   }
 }
 
-async function answers(port: number): Promise<boolean> {
+function launch(home: Home, command: readonly string[]): ChildProcess {
+  const log = openSync(logOf(home), 'a');
+  const child = spawn('/bin/sh', ['-c', LAUNCH, 'server', ...command], {
+    stdio: ['ignore', log, log, home.guard.pipe],
+    // A session of its own: Ctrl-C at the terminal is for our process, which then ends the server.
+    detached: true,
+  });
+  closeSync(log);
+  child.once('exit', () => home.guard.forget());
+  child.unref();
+  return child;
+}
+
+function logOf({ folder }: Home): string {
+  return join(folder, 'error.log');
+}
+
+function socketOf({ folder }: Home): string {
+  return join(folder, 'socket');
+}
+
+/** Whether it is this very server that answers: somebody else's may have got hold of the port. */
+async function answers(home: Home): Promise<boolean> {
   try {
     const connection = await mysql.createConnection({
-      host: '127.0.0.1',
-      port,
-      user: 'root',
-      connectTimeout: 2_000,
+      ...{ host: '127.0.0.1', port: home.port, user: 'root', connectTimeout: 2_000 },
     });
+    const [[row]] = await connection.query<mysql.RowDataPacket[]>('SELECT @@socket AS socket');
     await connection.end();
-    return true;
+    return row?.socket === socketOf(home);
   } catch (error) {
     // Not listening yet: one that never will is found by its end, or by the time. A refusal by the server is final.
     if ((error as { sqlState?: string }).sqlState !== undefined) throw error;
@@ -106,23 +122,21 @@ async function answers(port: number): Promise<boolean> {
 }
 
 /** A killed server leaves its socket and the socket's lock behind, and the next one refuses them. */
-async function removeSocket({ folder }: Home): Promise<void> {
-  for (const name of ['socket', 'socket.lock']) await rm(join(folder, name), { force: true });
+async function removeSocket(home: Home): Promise<void> {
+  for (const suffix of ['', '.lock']) await rm(socketOf(home) + suffix, { force: true });
 }
 
-function defaults({ flavor, shareDir }: Program, { folder, port }: Home): string[] {
+/** Everything that makes a commit durable stays at the server's own defaults. */
+function defaults({ flavor, shareDir }: Program, home: Home): string[] {
   const common = [
-    ...[
-      `--datadir=${join(folder, 'data')}`,
-      `--socket=${join(folder, 'socket')}`,
-      `--pid-file=${join(folder, 'pid')}`,
-    ],
-    ...[`--port=${port}`, '--bind-address=127.0.0.1', '--max-connections=500'],
-    ...['--innodb-buffer-pool-size=64M', '--skip-log-bin', '--secure-file-priv=', `--tmpdir=${folder}`],
+    ...[`--datadir=${join(home.folder, 'data')}`, `--pid-file=${join(home.folder, 'pid')}`],
+    ...[`--socket=${socketOf(home)}`, `--tmpdir=${home.folder}`, '--secure-file-priv='],
+    ...[`--port=${home.port}`, '--bind-address=127.0.0.1', '--max-connections=500'],
+    ...['--innodb-buffer-pool-size=64M', '--skip-log-bin'],
   ];
   const own =
     flavor === 'mysql'
-      ? ['--performance-schema=OFF', '--mysqlx=OFF', '--innodb-redo-log-capacity=16M']
+      ? ['--performance-schema=OFF', '--loose-mysqlx=OFF', SMALL_REDO_LOG]
       : [`--lc-messages-dir=${shareDir}`];
   return [...asRoot(), ...common, ...own];
 }

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
@@ -27,6 +27,7 @@ export async function feed(command: string, args: readonly string[], input: stri
   if (code !== 0) throw new Error(`${command} ended with ${String(code)}: ${output.slice(-2_000)}`);
 }
 
+/** Whether there is a file, or a directory, of this path. */
 export async function exists(path: string): Promise<boolean> {
   return await stat(path).then(
     () => true,
@@ -34,18 +35,22 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
+/** The project's folder for what is kept across runs, outside the checkout; made if need be. */
+export async function cacheFolder(): Promise<string> {
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'nestjs-interlock');
+  await mkdir(folder, { recursive: true });
+  return folder;
+}
+
 /**
- * A directory that is made once and kept across runs, outside the checkout. Several processes may make it at once: each
+ * A directory in the cache that is made once. Several callers, of several processes too, may make it at once: each
  * makes its own, and the first to finish moves it into place.
  */
 export async function cached(name: string, make: (directory: string) => Promise<void>): Promise<string> {
-  const home = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-  const directory = join(home, 'nestjs-interlock', name);
+  const directory = join(await cacheFolder(), name);
   if (await exists(directory)) return directory;
-  const draft = `${directory}.${process.pid}.${Date.now()}`;
-  await mkdir(dirname(directory), { recursive: true });
+  const draft = await mkdtemp(`${directory}.`);
   try {
-    await mkdir(draft);
     await make(draft);
     await rename(draft, directory);
   } catch (error) {

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
 import { makeDataDirectory } from './data-directory.js';
 import { findProgram } from './find-program.js';
+import { Guard } from './guard.js';
 import { ServerProcess, type Home } from './server-process.js';
 import type { Flavor, PrivateServer, Program, ServerOptions } from './server-types.js';
 
@@ -20,13 +21,14 @@ const PORTS = 10_000;
 export async function startServer({ flavor, options = [], env = {} }: ServerOptions): Promise<PrivateServer> {
   const program = await findProgram(flavor);
   const folder = await mkdtemp(join(tmpdir(), 'interlock-'));
+  const guard = await Guard.over(folder);
   try {
     await makeDataDirectory(program, join(folder, 'data'));
-    const home = { folder, port: await freePort() };
+    const home = { folder, guard, port: await freePort() };
     const running = await ServerProcess.start(program, home, options, env);
     return new Server(program, home, { options, env }, running);
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    await guard.release();
     throw error;
   }
 }
@@ -34,7 +36,7 @@ export async function startServer({ flavor, options = [], env = {} }: ServerOpti
 class Server implements PrivateServer {
   readonly #program: Program;
   readonly #home: Home;
-  readonly #env: Record<string, string>;
+  readonly #env: Readonly<Record<string, string>>;
   #options: readonly string[];
   #running: ServerProcess;
 
@@ -78,10 +80,10 @@ class Server implements PrivateServer {
     return this.url(name);
   }
 
-  /** Its data goes anyway: there is nothing to end in order. */
+  /** With SIGKILL: an orderly end takes a second and would only save data that is about to go. */
   async stop(): Promise<void> {
     await this.kill();
-    await rm(this.#home.folder, { recursive: true, force: true });
+    await this.#home.guard.release();
   }
 
   async kill(): Promise<void> {
