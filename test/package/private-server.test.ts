@@ -1,5 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import mysql from 'mysql2/promise';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -10,6 +14,7 @@ import {
   type PrivateServer,
   type ServerOptions,
 } from '../../private-server/index.js';
+import { cached } from '../../private-server/shell.js';
 import { serversUnderTest } from '../support/servers.js';
 import { until } from '../support/until.js';
 
@@ -28,20 +33,35 @@ async function ask(url: string, sql: string): Promise<unknown> {
   return rows;
 }
 
+async function dataFolder(url: string): Promise<string> {
+  const [row] = (await ask(url, 'SELECT @@datadir AS folder')) as [{ folder: string }];
+  return row.folder;
+}
+
 function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    process.kill(pid, 0);
   } catch {
     return false;
   }
+  return !isZombie(pid);
+}
+
+/** An orphan that is dead, where the first process of a container does not reap. */
+function isZombie(pid: number): boolean {
+  const file = `/proc/${pid}/stat`;
+  return existsSync(file) && /\) Z /.test(readFileSync(file, 'utf8'));
 }
 
 describe.each(serversUnderTest())('a private $flavor server', ({ flavor }) => {
-  it('answers, several at once, each with its own data', async () => {
+  it('answers, several at once, each with its own data and identity', async () => {
     const [one, other] = await Promise.all([start({ flavor }), start({ flavor })]);
     const url = await one.createDatabase('only_here');
     expect(await ask(url, 'SELECT DATABASE() AS db')).toEqual([{ db: 'only_here' }]);
     await expect(ask(other.url('only_here'), 'SELECT 1')).rejects.toMatchObject({ errno: 1049 });
+    const identity = { mysql: '@@server_uuid', mariadb: '@@datadir' }[flavor];
+    const mine = await ask(url, `SELECT ${identity} AS own`);
+    expect(await ask(other.url(), `SELECT ${identity} AS own`)).not.toEqual(mine);
   });
 
   it('takes options, and others at a restart', async () => {
@@ -63,9 +83,21 @@ describe.each(serversUnderTest())('a private $flavor server', ({ flavor }) => {
     expect(await ask(url, 'SELECT * FROM kept')).toEqual([]);
   });
 
-  it('does not outlive a parent that is killed with -9', async () => {
-    const pid = await startInChild(flavor);
+  it('leaves neither a process nor a file when it is stopped', async () => {
+    const server = await start({ flavor });
+    const folder = await dataFolder(server.url());
+    expect(existsSync(folder)).toBe(true);
+    await server.stop();
+    expect([isAlive(server.pid), existsSync(folder)]).toEqual([false, false]);
+  });
+
+  it('outlives neither with a process nor with a file a parent that is killed with -9', async () => {
+    const { pid, url, killParent } = await startInChild(flavor);
+    const folder = await dataFolder(url);
+    expect([isAlive(pid), existsSync(folder)]).toEqual([true, true]);
+    await killParent();
     await until(() => !isAlive(pid), 'the server to end after its parent');
+    await until(() => !existsSync(folder), 'the data to be removed');
   });
 
   it('tells why it did not start', async () => {
@@ -76,27 +108,43 @@ describe.each(serversUnderTest())('a private $flavor server', ({ flavor }) => {
 it('says what to do where there is no server and none can be installed', async () => {
   vi.stubEnv('INTERLOCK_NO_INSTALL', '1');
   onTestFinished(() => void vi.unstubAllEnvs());
-  await expect(findProgram('mysql', ['/nowhere'])).rejects.toThrow(
-    /No MySQL server was found .* DATABASE_URL/,
+  await expect(findProgram('mariadb', ['/nowhere'])).rejects.toThrow(
+    /^No MariaDB server was found .* DATABASE_URL/,
   );
 });
 
-/** Starts a server in a process of its own, kills that, and tells the server's pid. */
-async function startInChild(flavor: Flavor): Promise<number> {
+const make = (folder: string) => writeFile(join(folder, 'file'), '');
+const fail = () => Promise.reject(new Error('no network'));
+
+it('caches a thing whole or not at all, when several make it at once', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'interlock-cache-'));
+  onTestFinished(() => rm(home, { recursive: true }));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('XDG_CACHE_HOME', home);
+  await expect(cached('thing', fail)).rejects.toThrow('no network');
+  const found = await Promise.all([cached('thing', make), cached('thing', make), cached('thing', make)]);
+  expect(new Set(found)).toEqual(new Set([join(home, 'nestjs-interlock/thing')]));
+  expect(await readdir(join(home, 'nestjs-interlock'))).toEqual(['thing']);
+  expect(await readdir(found[0])).toEqual(['file']);
+});
+
+/** Starts a server in a process of its own. */
+async function startInChild(flavor: Flavor) {
   const script = `
     import { startServer } from '${root}private-server/index.ts';
     const server = await startServer({ flavor: '${flavor}' });
-    console.log(server.pid);
+    console.log(server.pid, server.url());
     setInterval(() => undefined, 1000);`;
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
     ...{ cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const [printed] = (await once(child.stdout, 'data')) as [Buffer];
-  const pid = Number(printed);
-  expect(isAlive(pid)).toBe(true);
-  const exit = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exit;
-  return pid;
+  const [pid, url] = String(printed).trim().split(' ') as [string, string];
+  const killParent = async () => {
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  };
+  return { pid: Number(pid), url, killParent };
 }
