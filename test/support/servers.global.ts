@@ -46,8 +46,9 @@ async function startAll(): Promise<Started[]> {
 
 function wanted(narrowed: string | undefined): readonly Flavor[] {
   if (!narrowed) return FLAVORS;
-  const flavors = FLAVORS.filter((flavor) => narrowed.split(',').includes(flavor));
-  if (flavors.length === 0)
+  const names = narrowed.split(',');
+  const flavors = FLAVORS.filter((flavor) => names.includes(flavor));
+  if (flavors.length !== names.length)
     throw new Error(`Expected INTERLOCK_SERVERS to be mysql or mariadb and got ${narrowed}.`);
   console.log(`INTERLOCK_SERVERS narrows the database suites to ${flavors.join(', ')}.`);
   return flavors;
@@ -55,16 +56,29 @@ function wanted(narrowed: string | undefined): readonly Flavor[] {
 
 async function start(flavor: Flavor): Promise<Started> {
   const url = GIVEN[flavor];
-  if (url) return await given(url);
+  if (!url) return await startPrivate(flavor);
+  const server = await given(url);
+  if (server.flavor !== flavor)
+    throw new Error(`Expected a ${flavor} server at the URL given for it and got ${server.flavor}.`);
+  return server;
+}
+
+async function startPrivate(flavor: Flavor): Promise<Started> {
   const server = await startServer({ flavor });
   return { flavor, version: server.version, url: server.url(), stop: () => server.stop() };
 }
 
 async function given(url: string): Promise<Started> {
+  const version = await versionAt(url).catch((cause: unknown) => {
+    throw new Error(`The given database server, ${new URL(url).host}, does not answer.`, { cause });
+  });
+  const flavor = version.includes('MariaDB') ? 'mariadb' : 'mysql';
+  return { flavor, version, url, stop: () => Promise.resolve() };
+}
+
+async function versionAt(url: string): Promise<string> {
   const connection = await mysql.createConnection(url);
   const [[row]] = await connection.query<mysql.RowDataPacket[]>('SELECT VERSION() AS version');
   await connection.end();
-  const version = String(row!.version);
-  const flavor = version.includes('MariaDB') ? 'mariadb' : 'mysql';
-  return { flavor, version, url, stop: () => Promise.resolve() };
+  return String(row!.version);
 }
