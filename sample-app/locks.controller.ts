@@ -2,9 +2,10 @@ import { Controller, Get, Inject } from '@nestjs/common';
 import { LockService, type LockInfo, type Liveness } from 'nestjs-interlock';
 
 /** A lock for people. */
-interface ShownLock {
+export interface ShownLock {
   readonly name: string;
-  readonly holder: string;
+  readonly pid: number;
+  readonly host: string;
   readonly alive: Liveness;
   readonly label: string;
   readonly since: Date;
@@ -26,9 +27,7 @@ function shown({ name, host, pid, alive, label, acquiredAt, expiresAt, fencingTo
   const leaseEndsInMs = expiresAt && expiresAt.getTime() - Date.now();
   return {
     name,
-    holder: `pid ${pid} on ${host}`,
-    alive,
-    label,
+    ...{ pid, host, alive, label },
     since: acquiredAt,
     leaseEndsInMs,
     fencingToken,

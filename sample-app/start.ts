@@ -9,6 +9,8 @@ import { anyServer } from '../private-server/index.js';
 import { help } from './help.js';
 
 const PROCESSES = 3;
+/** More than the lock service takes to drain: only a process that hangs, or is stopped, is still there then. */
+const STOPS_WITHIN_MS = 20_000;
 
 const database = await anyServer();
 const folder = process.env.ARCHIVE_FOLDER ?? (await mkdtemp(join(tmpdir(), 'archive-')));
@@ -19,12 +21,13 @@ cluster.setupPrimary({
   exec: fileURLToPath(new URL('worker.ts', import.meta.url)),
   execArgv: process.execArgv,
 });
-process.once('SIGINT', () => void stop());
-process.once('SIGTERM', () => void stop());
+// Each may come twice: the terminal sends it to all processes, and npm and tsx pass it on.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop());
 
-const workers = Array.from({ length: PROCESSES }, () => startWorker());
-const [[address]] = (await Promise.all(workers.map((worker) => once(worker, 'listening')))) as [[Address]];
-const pids = Object.values(cluster.workers ?? {}).map((worker) => worker!.process.pid);
+// One first: whatever is wrong is then said once.
+const address = await listening(startWorker());
+await Promise.all(Array.from({ length: PROCESSES - 1 }, () => listening(startWorker())));
+const pids = workers().map((worker) => worker.process.pid!);
 console.log(help(`http://127.0.0.1:${address.port}`, pids));
 
 /** A process that is killed is replaced: the sample invites to it. */
@@ -41,15 +44,29 @@ function startWorker(): Worker {
   return worker;
 }
 
+async function listening(worker: Worker): Promise<Address> {
+  const [address] = (await once(worker, 'listening')) as [Address];
+  return address;
+}
+
+function workers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).flatMap((worker) => (worker?.isDead() === false ? worker : []));
+}
+
 /** Lets running archives finish, then takes everything away. @param code of a process that could not work */
 async function stop(code = 0): Promise<void> {
   if (isStopping) return;
   isStopping = true;
-  const running = Object.values(cluster.workers ?? {}).map((worker) => worker!);
-  const exits = running.map((worker) => once(worker, 'exit'));
-  for (const worker of running) worker.process.kill('SIGTERM');
-  await Promise.all(exits);
+  await Promise.all(workers().map(stopWorker));
   await database.stop();
   if (process.env.ARCHIVE_FOLDER === undefined) await rm(folder, { recursive: true, force: true });
   process.exit(code);
+}
+
+async function stopWorker(worker: Worker): Promise<void> {
+  const exit = once(worker, 'exit');
+  worker.process.kill('SIGTERM');
+  const impatience = setTimeout(() => worker.process.kill('SIGKILL'), STOPS_WITHIN_MS);
+  await exit;
+  clearTimeout(impatience);
 }

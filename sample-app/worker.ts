@@ -13,4 +13,10 @@ const app = await NestFactory.create<NestExpressApplication>(AppModule, {
 app.set('json spaces', 2);
 // So that Ctrl-C lets running archives finish, and frees the locks.
 app.enableShutdownHooks();
-await app.listen(settings().port, '127.0.0.1');
+try {
+  await app.listen(settings().port, '127.0.0.1');
+} catch (error) {
+  // A port in use, no database: for people, the message says it all.
+  console.error(`The sample cannot start. ${(error as Error).message}`);
+  process.exit(1);
+}

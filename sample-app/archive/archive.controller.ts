@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { CurrentLock, UseLock, type HeldLock } from 'nestjs-interlock';
 import { ArchiveService, type Archived, type SiteReport } from './archive.service.js';
+import { KnownSite } from './known-site.pipe.js';
 
 @Controller('sites')
 export class ArchiveController {
@@ -14,9 +15,9 @@ export class ArchiveController {
   /** One at a time for each site, in all processes together. The others wait a while; then they get 423. */
   @Post(':site/archive')
   @HttpCode(200)
-  @UseLock('site:{site}', { wait: '3s', label: 'archive' })
+  @UseLock('site:{site}', { wait: '4s', label: 'archive' })
   archive(
-    @Param('site') site: string,
+    @Param('site', KnownSite) site: string,
     @Query('fresh') fresh: string | undefined,
     @CurrentLock() lock: HeldLock,
   ): Promise<Archived> {
@@ -24,7 +25,7 @@ export class ArchiveController {
   }
 
   @Get(':site/report')
-  report(@Param('site') site: string): SiteReport {
+  report(@Param('site', KnownSite) site: string): SiteReport {
     return this.archives.report(site);
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable, NotFoundException } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { HeldLock } from 'nestjs-interlock';
 import { readLog, type Hit } from '../log/access-log.js';
 import { settings } from '../settings.js';
@@ -16,7 +16,9 @@ export interface Archived {
   readonly resumedAt: number;
   readonly pid: number;
   readonly fencingToken: number;
-  readonly tookMs: number;
+  /** Milliseconds since the epoch. */
+  readonly began: number;
+  readonly ended: number;
 }
 
 /** The archive of one site as it stands. */
@@ -46,24 +48,21 @@ export class ArchiveService {
    * @throws the lock's own error when it is lost on the way
    */
   async archive(site: string, fresh: boolean, lock: HeldLock): Promise<Archived> {
-    const hits = this.#hitsOf(site);
-    const startedAt = performance.now();
     const { fencingToken } = lock;
-    const pid = process.pid;
-    this.#files.note(site, fencingToken, 'begin');
-    const checkpoint = this.#files.read(site);
-    const resumedAt = fresh && checkpoint.linesArchived === hits.length ? 0 : checkpoint.linesArchived;
-    const days = resumedAt === 0 ? {} : checkpoint.days;
+    const began = Date.now();
+    const resumedAt = this.#begin(site, fresh, fencingToken);
+    const hits = this.#hitsOf(site);
     for (let line = resumedAt; line < hits.length; line += CHUNK_LINES) {
+      // Between two chunks is a good place to stop once the lock is lost.
       lock.assertHeld();
-      const chunk = hits.slice(line, line + CHUNK_LINES);
-      for (const hit of chunk) count(days, hit);
-      this.#files.write(site, { linesArchived: line + chunk.length, days, fencingToken, pid });
+      this.#files.add(site, hits.slice(line, line + CHUNK_LINES), fencingToken);
       await sleep(this.#settings.chunkPauseMs);
     }
     this.#files.note(site, fencingToken, 'end');
-    const tookMs = Math.round(performance.now() - startedAt);
-    return { site, linesArchived: hits.length - resumedAt, resumedAt, pid, fencingToken, tookMs };
+    const linesArchived = hits.length - resumedAt;
+    const ended = Date.now();
+    say(`archived ${linesArchived} lines of ${site} in ${ended - began} ms`);
+    return { site, linesArchived, resumedAt, pid: process.pid, fencingToken, began, ended };
   }
 
   report(site: string): SiteReport {
@@ -79,10 +78,18 @@ export class ArchiveService {
     };
   }
 
+  /** @returns the line to go on from */
+  #begin(site: string, fresh: boolean, fencingToken: number): number {
+    this.#files.note(site, fencingToken, 'begin');
+    const { length } = this.#hitsOf(site);
+    if (fresh && this.#files.read(site).linesArchived >= length) this.#files.clear(site, fencingToken);
+    const { linesArchived } = this.#files.read(site);
+    say(`archives ${site} from line ${linesArchived} of ${length}, fencing token ${fencingToken}`);
+    return linesArchived;
+  }
+
   #hitsOf(site: string): readonly Hit[] {
-    const hits = this.#log.get(site);
-    if (!hits) throw new NotFoundException(`There is no site '${site}'; there are ${this.sites.join(', ')}.`);
-    return hits;
+    return this.#log.get(site) ?? [];
   }
 }
 
@@ -90,4 +97,8 @@ function countAll(hits: readonly Hit[]): DayCounts {
   const days: DayCounts = {};
   for (const hit of hits) count(days, hit);
   return days;
+}
+
+function say(what: string): void {
+  console.log(`[${process.pid}] ${what}`);
 }

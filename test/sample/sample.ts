@@ -9,32 +9,49 @@ import { until } from '../support/until.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
+/** What one process noted: it began or ended archiving a site, or added lines to its report. */
+export interface Note {
+  readonly site: string;
+  readonly fencing: number;
+  readonly pid: number;
+  readonly event: string;
+}
+
+/** A folder that goes when the test ends. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sample-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
 /** The sample as `npm start` starts it: real processes on a port of the system's choice. */
 export class Sample {
-  readonly folder = mkdtempSync(join(tmpdir(), 'sample-'));
+  readonly folder: string;
   readonly #child: ChildProcess;
   #printed = '';
 
-  private constructor(env: Record<string, string>) {
+  private constructor(folder: string, env: Record<string, string>) {
+    this.folder = folder;
     this.#child = spawn(process.execPath, ['--import', 'tsx', 'sample-app/start.ts'], {
       cwd: root,
-      env: { ...process.env, PORT: '0', ARCHIVE_FOLDER: this.folder, CHUNK_PAUSE_MS: '30', ...env },
+      env: { ...process.env, PORT: '0', ARCHIVE_FOLDER: folder, CHUNK_PAUSE_MS: '30', ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
+      // A process group of its own, as a shell makes one: Ctrl-C reaches all of it, and so does our clearing up.
+      detached: true,
     });
     this.#child.stdout!.on('data', (chunk) => (this.#printed += String(chunk)));
   }
 
   /** Starts it, and waits for its greeting. It ends when the test does. */
-  static async start(databaseUrl: string, env: Record<string, string> = {}): Promise<Sample> {
-    const sample = new Sample({ DATABASE_URL: databaseUrl, ...env });
+  static async start(
+    databaseUrl: string,
+    env: Record<string, string> = {},
+    folder = temporaryFolder(),
+  ): Promise<Sample> {
+    const sample = new Sample(folder, { DATABASE_URL: databaseUrl, ...env });
     onTestFinished(() => sample.#remove());
-    await until(() => sample.printed.includes('Ctrl-C'), 'the sample to greet');
+    await until(() => sample.#printed.includes('Ctrl-C'), 'the sample to greet');
     return sample;
-  }
-
-  /** Everything it printed. */
-  get printed(): string {
-    return this.#printed;
   }
 
   get address(): string {
@@ -57,8 +74,27 @@ export class Sample {
     return { status: response.status, body: (await response.json()) as T };
   }
 
+  /** Runs one of the commands that the sample prints. @returns what that prints */
+  async run(command: string): Promise<string> {
+    const line = this.#printed.split('\n').find((printed) => printed.includes(command))!;
+    const [script, ...args] = line
+      .replace(/ {3}.*$/, '')
+      .trim()
+      .split(' ')
+      .slice(2) as [string, ...string[]];
+    const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let printed = '';
+    child.stdout.on('data', (chunk) => (printed += String(chunk)));
+    await once(child, 'close');
+    return printed;
+  }
+
   /** The notes of who archived what, in the order in which it happened. */
-  journal(): { site: string; fencing: number; pid: number; event: string }[] {
+  journal(): Note[] {
     const file = join(this.folder, 'journal.log');
     const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
     return lines.map((line) => {
@@ -67,20 +103,32 @@ export class Sample {
     });
   }
 
-  /** @returns its exit code */
-  async end(signal: 'SIGINT' | 'SIGTERM'): Promise<number | null> {
+  /** As the terminal does it at Ctrl-C. @returns its exit code */
+  pressCtrlC(): Promise<number | null> {
+    return this.#ended(() => process.kill(-this.#child.pid!, 'SIGINT'));
+  }
+
+  /** Sends a signal to the first process alone. @returns its exit code */
+  kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    return this.#ended(() => this.#child.kill(signal));
+  }
+
+  async #ended(end: () => void): Promise<number | null> {
     const exit = once(this.#child, 'exit');
-    this.#child.kill(signal);
+    end();
     const [code] = (await exit) as [number | null];
     return code;
   }
 
+  /** Whatever is left of it, also when the test failed. */
   async #remove(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const exit = once(this.#child, 'exit');
-      this.#child.kill('SIGKILL');
-      await exit;
+    const isRunning = this.#child.exitCode === null && this.#child.signalCode === null;
+    const exit = isRunning ? once(this.#child, 'exit') : undefined;
+    try {
+      process.kill(-this.#child.pid!, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
-    rmSync(this.folder, { recursive: true, force: true });
+    await exit;
   }
 }
