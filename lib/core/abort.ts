@@ -23,8 +23,8 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** setTimeout overflows beyond this, and fires at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+/** setTimeout overflows beyond this, and fires at once; in milliseconds. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** The reason as it was given, an Error or not: it is the caller's. */
 function reasonOf(signal: AbortSignal): Error {

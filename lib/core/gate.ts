@@ -1,3 +1,6 @@
+import { systemClock, type Clock } from '../shared/clock.js';
+import { LONGEST_TIMER } from './abort.js';
+
 interface Waiter {
   enter(): void;
 }
@@ -9,6 +12,11 @@ interface Waiter {
 export class Gates {
   /** Those behind the head; a name is here while its head is. */
   readonly #lines = new Map<string, Waiter[]>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
 
   /** Whether somebody is at the head of a line. */
   isTaken(id: string): boolean {
@@ -38,11 +46,23 @@ export class Gates {
       },
     };
     line.push(waiter);
-    await untilAborted([signal, stopped.signal], waitMs);
+    await this.#untilAborted([signal, stopped.signal], waitMs);
     if (entered) return true;
     line.splice(line.indexOf(waiter), 1);
     signal.throwIfAborted();
     return false;
+  }
+
+  /** Timers are short of breath: they fire early by a little, and cannot be set for longer than some weeks. */
+  async #untilAborted(signals: readonly AbortSignal[], ms: number): Promise<void> {
+    const until = this.#clock.monotonic() + ms;
+    for (
+      let rest = ms;
+      rest > 0 && !signals.some(({ aborted }) => aborted);
+      rest = until - this.#clock.monotonic()
+    ) {
+      await abortedOrAfter(signals, Math.min(Math.ceil(rest), LONGEST_TIMER));
+    }
   }
 
   #leave(id: string): void {
@@ -53,9 +73,9 @@ export class Gates {
 }
 
 /** Resolves when one of the signals aborts, or after the time. */
-function untilAborted(signals: readonly AbortSignal[], ms: number): Promise<void> {
+function abortedOrAfter(signals: readonly AbortSignal[], ms: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = Number.isFinite(ms) ? setTimeout(settle, ms) : undefined;
+    const timer = setTimeout(settle, ms);
     for (const signal of signals) signal.addEventListener('abort', settle, { once: true });
     if (signals.some(({ aborted }) => aborted)) settle();
     function settle() {

@@ -29,7 +29,7 @@ export interface Rooms {
 /** The locks of this service from the line before them to their release. */
 export class Holds {
   readonly #rooms: Rooms;
-  readonly #gates = new Gates();
+  readonly #gates: Gates;
   readonly #waiters = new Waiters();
   readonly #leave = new Map<Hold, () => void>();
   /** Tokens from their grant to the end of their release: a lost lock's row is still its holder's to give back. */
@@ -38,6 +38,7 @@ export class Holds {
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
+    this.#gates = new Gates(rooms.clock);
   }
 
   /** Waits in line, then for the lock itself. @throws LockShutdownError, LockStorageError, or the signal's reason */

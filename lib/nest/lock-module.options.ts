@@ -16,41 +16,41 @@ export interface LockModuleOptions {
    * InnoDB. Any other name is obeyed as it is, with a warning when it is a bad idea.
    * @default 'auto'
    */
-  engine?: 'auto' | 'memory' | 'innodb' | (string & {});
+  engine?: 'auto' | 'memory' | 'innodb' | (string & {}) | undefined;
   /**
    * The name of the lock table. Services that share locks share the database and this name.
    * @default 'locks'
    */
-  table?: string;
+  table?: string | undefined;
   /**
    * Whether to create the table when it is missing. With `false` a missing table is an error at boot.
    * @default true
    */
-  createTable?: boolean;
+  createTable?: boolean | undefined;
   /**
    * How long a lock outlives its last renewal, 100 ms to 24 h; a number is milliseconds. Renewal is automatic, every
    * third of it. Locks whose owner died on another host are free after at most this time.
    * @default '30s'
    */
-  lease?: Duration;
+  lease?: Duration | undefined;
   /**
    * How long an acquisition waits for a lock that is held; a number is milliseconds. `0` and `false` are exactly one
    * try; only `Infinity` waits for ever.
    * @default '10s'
    */
-  wait?: Duration | false;
+  wait?: Duration | false | undefined;
   /**
    * The sweep that frees what dead owners of this host held, from bootstrap to shutdown; `false` turns it off. Waiters
    * find dead owners by themselves, also without it.
    * @default { every: '5s' }
    */
-  reaper?: LockReaperOptions | false;
+  reaper?: LockReaperOptions | false | undefined;
   /**
    * How long a shutdown waits for running work before it goes on; a number is milliseconds. Work that takes longer
    * keeps its lock until the process is gone.
    * @default '10s'
    */
-  drain?: Duration;
+  drain?: Duration | undefined;
 }
 
 /** When the reaper works. */

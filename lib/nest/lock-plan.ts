@@ -52,7 +52,9 @@ function nameFunction(key: LockKey): LockPlan['nameFor'] {
 const properties = new Map<string, symbol>();
 
 function propertyFor(instance = ''): symbol {
-  const property = properties.get(instance) ?? Symbol(`LockService ${instance} for @UseLock`);
+  const property =
+    properties.get(instance) ??
+    Symbol(`LockService ${instance && `'${instance}' `}for @UseLock: import LockModule, or make it isGlobal`);
   properties.set(instance, property);
   return property;
 }

@@ -47,7 +47,8 @@ function serviceOf({ plan, instance, method }: Invocation): Pick<LockService, 'r
   const service = (instance as Record<symbol, LockService> | undefined)?.[plan.property];
   if (service) return service;
   throw new LockConfigError(
-    `Expected @UseLock on ${method.name}() to find its lock service, in an instance that Nest built, and got none.`,
+    `@UseLock on ${method.name}() found no lock service: Nest did not build this instance. In a unit test build it with ` +
+      'Test.createTestingModule, and provide LockService: the real one, or a fake.',
   );
 }
 

@@ -52,9 +52,10 @@ function resolveReaper(reaper: LockModuleOptions['reaper'] = DEFAULT_REAPER): nu
   return resolveBetween('reaper.every', reaper.every ?? DEFAULT_REAPER.every, 100, LONGEST_MS);
 }
 
+type Defined<T> = { [Option in keyof T]: Exclude<T[Option], undefined> };
+
 /** An option given as undefined is one left out. */
-function defined(options: LockModuleOptions): LockModuleOptions {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as LockModuleOptions;
+function defined(options: LockModuleOptions): Defined<LockModuleOptions> {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as unknown as Defined<LockModuleOptions>;
 }

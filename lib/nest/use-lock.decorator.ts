@@ -66,6 +66,12 @@ function lockMethod(
   descriptor: PropertyDescriptor | undefined,
   plan: LockPlan,
 ): void {
+  if (typeof property === 'object') {
+    throw new LockConfigError(
+      '@UseLock is a decorator as all of Nest\'s are: set "experimentalDecorators": true in the tsconfig.json that ' +
+        'includes this file.',
+    );
+  }
   if (!descriptor || typeof descriptor.value !== 'function' || typeof target === 'function') {
     throw new LockConfigError(
       `Expected @UseLock on a method of an instance and got ${String(property)}, which is none.`,

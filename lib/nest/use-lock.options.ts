@@ -19,7 +19,7 @@ export interface UseLockOptions<Args extends unknown[] = unknown[]> extends Acqu
    *   instance the method belongs to
    * @default 'throw'
    */
-  onBusy?: 'throw' | 'skip' | ((error: LockTimeoutError, ...args: Args) => unknown);
+  onBusy?: 'throw' | 'skip' | ((error: LockTimeoutError, ...args: Args) => unknown) | undefined;
   /**
    * How long the lock is held:
    * - `'settled'`: until the method's promise settled, or until its Observable completed, failed or was unsubscribed
@@ -27,14 +27,14 @@ export interface UseLockOptions<Args extends unknown[] = unknown[]> extends Acqu
    *   or `@Res()` need it; elsewhere the same as `'settled'`
    * @default 'settled'
    */
-  holdUntil?: 'settled' | 'response';
+  holdUntil?: 'settled' | 'response' | undefined;
   /**
    * What an HTTP route answers when the lock is still held.
    * @default 423
    */
-  status?: 409 | 423 | 503;
+  status?: 409 | 423 | 503 | undefined;
   /** The lock service to use: the `instance` of its `LockModule`. The default one if left out. */
-  instance?: string;
+  instance?: string | undefined;
 }
 
 /** What `@UseLock` returns: a decorator for methods, and for controller classes. */

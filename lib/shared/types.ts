@@ -6,17 +6,17 @@ export type LockScope = 'global' | 'local';
 /** How one acquisition is to be made. Whatever is left out comes from the module's options. */
 export interface AcquireOptions {
   /** @default 'global' */
-  scope?: LockScope;
+  scope?: LockScope | undefined;
   /** How long to wait for a lock that is held: `0` or `false` is exactly one try, `Infinity` waits for ever. @default '10s' */
-  wait?: Duration | false;
+  wait?: Duration | false | undefined;
   /** How long the lock outlives its last renewal, 100 ms to 24 h. Renewal is automatic, every third of it. @default '30s' */
-  lease?: Duration;
+  lease?: Duration | undefined;
   /** Gives up waiting: the promise rejects with the signal's reason, and no lock is left behind. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** A note for people, shown by `list()` and `inspect()`; at most 100 bytes of UTF-8. */
-  label?: string;
+  label?: string | undefined;
   /** Nest inside a lock that this async path already holds instead of throwing `LockReentrancyError`. @default false */
-  reentrant?: boolean;
+  reentrant?: boolean | undefined;
 }
 
 /** A lock that was granted. Release it, or let `await using` or `run()` do it. */

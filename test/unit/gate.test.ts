@@ -126,3 +126,18 @@ describe('the line before a lock', () => {
     expect(gates.isTaken('k')).toBe(false);
   });
 });
+
+it('does not end a wait of months, or one just before its time, because timers cannot count that far or fire early', async () => {
+  const gates = new Gates();
+  const leave = await gates.enter('k', 0, never());
+  let isOver = false;
+  const patient = gates.enter('k', 3_600_000_000, never()).finally(() => (isOver = true));
+  for (let ms = 1; ms <= 20; ms++) {
+    const startedAt = performance.now();
+    expect(await gates.enter('k', ms, never())).toBeNull();
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(ms);
+  }
+  expect(isOver).toBe(false);
+  leave!();
+  expect(await patient).not.toBeNull();
+});
