@@ -110,6 +110,36 @@ describeEachCell('a statement on a held lock', (cell) => {
     expect(await state()).toBeUndefined();
   });
 
+  it('closes the table only over the sentinel that was seen, or where there is none', async () => {
+    const { sql, table } = await make();
+    const { instance, owner } = takeRequest('');
+    const begin = async (seen: Buffer | null, floor = 0) => {
+      const token = randomBytes(16);
+      const clock = [await now(), 0];
+      const values = [token, ...ownerValues({ instance, owner }), LEASE, ...clock, LEASE, floor, LEASE, seen];
+      await session().write(sql.beginRecovery, values);
+      return token;
+    };
+    const sentinel = async () => (await row(table, SENTINEL))!;
+    const open = await sentinel();
+    await begin(null);
+    await begin(randomBytes(16));
+    expect(await sentinel()).toEqual(open);
+    const ahead = 4_000_000_000_000_000;
+    const first = await begin(open.token as Buffer, ahead);
+    const closed = await sentinel();
+    expect(closed).toMatchObject({ token: first, fencing: ahead, lease: LEASE, server_id: open.server_id });
+    expect(Number(closed.expires_at) - Number(closed.acquired_at)).toBe(LEASE);
+    await begin(open.token as Buffer);
+    expect(await sentinel()).toEqual(closed);
+    const second = await begin(first);
+    expect(await sentinel()).toMatchObject({ token: second, fencing: ahead + 1 });
+    await session().write(`DELETE FROM \`${table}\` WHERE lock_key = ''`);
+    const third = await begin(null);
+    await begin(null);
+    expect(await sentinel()).toMatchObject({ token: third });
+  });
+
   it('opens a closed table only in the state that was seen, and on its own server', async () => {
     const { sql, table } = await make();
     await set(table, SENTINEL, { expires_at: NEVER, beat: 1 });
