@@ -53,6 +53,10 @@ class Reports {
     await this.locks.acquire('report');
   }
 
+  @Get('named/:id')
+  @UseLock('report-{id}')
+  named() {}
+
   @Get('conflict')
   @UseLock('report', { status: 409 })
   conflict() {}
@@ -67,6 +71,15 @@ const outside = {
 const busy = (statusCode = 423, error = 'Locked') => ({
   status: statusCode,
   body: { statusCode, error, code: 'LOCK_TIMEOUT', message: "The lock 'report' is held." },
+});
+
+it('A request whose value makes no lock name is a bad request', async () => {
+  const { get } = await startLockApp({ controllers: [Reports] });
+  expect((await get('/named/7')).status).toBe(200);
+  expect(await get(`/named/${'x'.repeat(1_100)}`)).toMatchObject({
+    status: 400,
+    body: { code: 'LOCK_NAME' },
+  });
 });
 
 describe('A lock that is held, in HTTP', () => {
