@@ -95,7 +95,7 @@ describe('@UseLock on a route', () => {
     }
     const { post } = await startLockApp({ controllers: [Orders] });
     expect(await post('/order', { order: 12 })).toEqual({ status: 201, body: { name: 'order:12' } });
-    expect((await post('/order', { order: null })).status).toBe(500);
+    expect((await post('/order', { order: null })).status).toBe(400);
   });
 
   it('takes the name from a function of the handler’s arguments, with the instance as its this', async () => {
