@@ -16,9 +16,13 @@ function noLock(fencingToken: number): HeldLock {
 }
 
 beforeEach(() => {
+  vi.spyOn(console, 'log').mockReturnValue();
   vi.stubEnv('CHUNK_PAUSE_MS', '1');
   vi.stubEnv('ARCHIVE_FOLDER', temporaryFolder());
-  return () => vi.unstubAllEnvs();
+  return () => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  };
 });
 
 it('ships the log that its script generates, byte for byte', () => {

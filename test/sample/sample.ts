@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { until } from '../support/until.js';
 
+/** Ends the sample's process group once the pipe to the test process has closed, however the test process ended. */
+const GUARD = 'trap "" INT TERM HUP; cat >/dev/null; kill -9 -- "-$1" 2>/dev/null';
+
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** What one process noted: it began or ended archiving a site, or added lines to its report. */
@@ -28,6 +31,7 @@ export function temporaryFolder(): string {
 export class Sample {
   readonly folder: string;
   readonly #child: ChildProcess;
+  readonly #guard: ChildProcess;
   #printed = '';
 
   private constructor(folder: string, env: Record<string, string>) {
@@ -37,6 +41,10 @@ export class Sample {
       env: { ...process.env, PORT: '0', ARCHIVE_FOLDER: folder, CHUNK_PAUSE_MS: '30', ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
       // A process group of its own, as a shell makes one: Ctrl-C reaches all of it, and so does our clearing up.
+      detached: true,
+    });
+    this.#guard = spawn('sh', ['-c', GUARD, 'guard', String(this.#child.pid)], {
+      stdio: ['pipe', 'ignore', 'ignore'],
       detached: true,
     });
     this.#child.stdout!.on('data', (chunk) => (this.#printed += String(chunk)));
@@ -50,7 +58,7 @@ export class Sample {
   ): Promise<Sample> {
     const sample = new Sample(folder, { DATABASE_URL: databaseUrl, ...env });
     onTestFinished(() => sample.#remove());
-    await until(() => sample.#printed.includes('Ctrl-C'), 'the sample to greet');
+    await until(() => sample.#printed.includes('Ctrl-C'), 'the sample to greet', 120_000);
     return sample;
   }
 
@@ -130,5 +138,6 @@ export class Sample {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
     await exit;
+    this.#guard.kill('SIGKILL');
   }
 }
