@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 
 const COM_QUERY = 3;
 const HEADER_BYTES = 4;
+const NO_ATTRIBUTES = '\0\u0001';
 
 /** A way to a database on which every statement is seen. */
 export interface Wiretap {
@@ -67,6 +68,11 @@ export async function wiretap(url: string): Promise<Wiretap> {
   return { url: here.href, statements, about };
 }
 
+/** MySQL's own clients announce their query attributes before the text: none, in one set. */
+function withoutAttributes(text: string): string {
+  return text.startsWith(NO_ATTRIBUTES) ? text.slice(NO_ATTRIBUTES.length) : text;
+}
+
 /** Cuts a client's stream into packets: three bytes of length, one of sequence, and for a query its kind and its text. */
 function statementReader(seen: (text: string) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);
@@ -76,7 +82,7 @@ function statementReader(seen: (text: string) => void): (chunk: Buffer) => void 
       const end = HEADER_BYTES + rest.readUIntLE(0, 3);
       if (rest.length < end) return;
       if (rest[HEADER_BYTES - 1] === 0 && rest[HEADER_BYTES] === COM_QUERY)
-        seen(rest.subarray(HEADER_BYTES + 1, end).toString());
+        seen(withoutAttributes(rest.subarray(HEADER_BYTES + 1, end).toString()));
       rest = rest.subarray(end);
     }
   };
