@@ -96,16 +96,17 @@ describe('the key of a lock', () => {
     }
     for (const scope of SCOPES) {
       const keys = new Map<string, string>();
-      for (const name of names) {
+      const faults = [...names].filter((name) => {
         const key = keyOf(name, scope, HOST);
-        expect(key.length).toBeLessThanOrEqual(KEY_BYTES);
-        expect(keys.get(key.toString('hex')) ?? name).toBe(name);
-        keys.set(key.toString('hex'), name);
         const back = nameOf(key)!;
-        expect(back.scope).toBe(scope);
-        if (back.name !== name) expect(name.startsWith(back.name.slice(0, -65))).toBe(true);
-        expect(Buffer.from(key.toString())).toEqual(key);
-      }
+        const other = keys.get(key.toString('latin1')) ?? name;
+        keys.set(key.toString('latin1'), name);
+        const isReadable = back.name === name || name.startsWith(back.name.slice(0, -65));
+        const isWhole = Buffer.from(key.toString()).equals(key);
+        return other !== name || key.length > KEY_BYTES || back.scope !== scope || !isReadable || !isWhole;
+      });
+      expect(faults).toEqual([]);
+      expect(keys.size).toBe(names.size);
     }
   });
 
