@@ -1,8 +1,9 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Guard } from './guard.js';
 
 const execute = promisify(execFile);
 
@@ -44,18 +45,20 @@ export async function cacheFolder(): Promise<string> {
 
 /**
  * A directory in the cache that is made once. Several callers, of several processes too, may make it at once: each
- * makes its own, and the first to finish moves it into place.
+ * makes its own, and the first to finish moves it into place. What a process that is killed meanwhile has made is removed.
  */
 export async function cached(name: string, make: (directory: string) => Promise<void>): Promise<string> {
   const directory = join(await cacheFolder(), name);
   if (await exists(directory)) return directory;
   const draft = await mkdtemp(`${directory}.`);
+  const guard = await Guard.over(draft);
   try {
     await make(draft);
     await rename(draft, directory);
   } catch (error) {
-    await rm(draft, { recursive: true, force: true });
     if (!(await exists(directory))) throw error;
+  } finally {
+    await guard.release();
   }
   return directory;
 }

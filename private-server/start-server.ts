@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import mysql from 'mysql2/promise';
 import { makeDataDirectory } from './data-directory.js';
 import { findProgram } from './find-program.js';
@@ -13,6 +13,8 @@ import type { Flavor, PrivateServer, Program, ServerOptions } from './server-typ
 /** Below the ports that the system gives to outgoing connections: a restart finds its port free again. */
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;
+/** The longest path of a socket is 103 bytes where it is shortest; what comes below the temporary folder takes 29. */
+const LONGEST_TEMPORARY = 103 - 29;
 
 /**
  * Starts a private server: a program found on this machine, or one that is installed.
@@ -20,7 +22,7 @@ const PORTS = 10_000;
  */
 export async function startServer({ flavor, options = [], env = {} }: ServerOptions): Promise<PrivateServer> {
   const program = await findProgram(flavor);
-  const folder = await mkdtemp(join(tmpdir(), 'interlock-'));
+  const folder = await mkdtemp(join(temporaryFolder(), 'interlock-'));
   const guard = await Guard.over(folder);
   try {
     await makeDataDirectory(program, join(folder, 'data'));
@@ -95,6 +97,12 @@ class Server implements PrivateServer {
     this.#options = options;
     this.#running = await ServerProcess.start(this.#program, this.#home, options, this.#env);
   }
+}
+
+/** Absolute, as server and guard have working directories of their own, and short enough for the server's socket. */
+function temporaryFolder(): string {
+  const own = resolve(tmpdir());
+  return Buffer.byteLength(own) > LONGEST_TEMPORARY ? '/tmp' : own;
 }
 
 async function freePort(): Promise<number> {

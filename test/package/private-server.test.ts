@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import mysql from 'mysql2/promise';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -100,6 +100,19 @@ describe.each(serversUnderTest())('a private $flavor server', ({ flavor }) => {
     await until(() => !existsSync(folder), 'the data to be removed');
   });
 
+  it.each([
+    { kind: 'long', named: (folder: string) => join(folder, 'x'.repeat(90)) },
+    { kind: 'relative', named: (folder: string) => relative('.', folder) },
+  ])('starts where the name of the temporary folder is $kind', async ({ named }) => {
+    const folder = await mkdtemp(join(tmpdir(), 'interlock-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv('TMPDIR', named(folder));
+    await mkdir(named(folder), { recursive: true });
+    const server = await start({ flavor });
+    expect(isAbsolute(await dataFolder(server.url()))).toBe(true);
+  });
+
   it('tells why it did not start', async () => {
     await expect(startServer({ flavor, options: ['--no-such-option'] })).rejects.toThrow(/no-such-option/);
   });
@@ -128,23 +141,45 @@ it('caches a thing whole or not at all, when several make it at once', async () 
   expect(await readdir(found[0])).toEqual(['file']);
 });
 
+it('leaves nothing half made in the cache when its process is killed with -9', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'interlock-cache-'));
+  onTestFinished(() => rm(home, { recursive: true }));
+  const { printed, killParent } = await inChild(
+    `
+    import { cached } from '${root}private-server/shell.ts';
+    await cached('thing', async (draft) => {
+      console.log(draft);
+      await new Promise((resolve) => setInterval(resolve, 2 ** 30));
+    });`,
+    { XDG_CACHE_HOME: home },
+  );
+  expect(existsSync(printed)).toBe(true);
+  await killParent();
+  await until(() => !existsSync(printed), 'the half made thing to be removed');
+});
+
 /** Starts a server in a process of its own. */
 async function startInChild(flavor: Flavor) {
-  const script = `
+  const { printed, killParent } = await inChild(`
     import { startServer } from '${root}private-server/index.ts';
     const server = await startServer({ flavor: '${flavor}' });
     console.log(server.pid, server.url());
-    setInterval(() => undefined, 1000);`;
+    setInterval(() => undefined, 1000);`);
+  const [pid, url] = printed.split(' ') as [string, string];
+  return { pid: Number(pid), url, killParent };
+}
+
+/** Runs a script in a process of its own, until it has printed a line. */
+async function inChild(script: string, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
-    ...{ cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
+    ...{ cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const [printed] = (await once(child.stdout, 'data')) as [Buffer];
-  const [pid, url] = String(printed).trim().split(' ') as [string, string];
   const killParent = async () => {
     const exit = once(child, 'exit');
     child.kill('SIGKILL');
     await exit;
   };
-  return { pid: Number(pid), url, killParent };
+  return { printed: String(printed).trim(), killParent };
 }
