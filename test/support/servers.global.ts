@@ -17,7 +17,7 @@ declare module 'vitest' {
 }
 
 const FLAVORS = ['mysql', 'mariadb'] as const;
-const GIVEN = { mysql: process.env.INTERLOCK_MYSQL_URL, mariadb: process.env.INTERLOCK_MARIADB_URL };
+const URL_OF = { mysql: 'INTERLOCK_MYSQL_URL', mariadb: 'INTERLOCK_MARIADB_URL' } as const;
 
 type Started = ServerUnderTest & { stop(): Promise<void> };
 
@@ -37,11 +37,20 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 async function startAll(): Promise<Started[]> {
   const { DATABASE_URL, INTERLOCK_SERVERS } = process.env;
-  if (DATABASE_URL && !GIVEN.mysql && !GIVEN.mariadb) {
-    console.log('DATABASE_URL is set: the database suites run against that server alone.');
-    return [await given(DATABASE_URL)];
-  }
-  return await Promise.all(wanted(INTERLOCK_SERVERS).map((flavor) => start(flavor)));
+  const flavors = wanted(INTERLOCK_SERVERS);
+  if (!DATABASE_URL || flavors.some(givenUrl))
+    return await Promise.all(flavors.map((flavor) => start(flavor)));
+  console.log('DATABASE_URL is set: the database suites run against that server alone.');
+  const server = await given(DATABASE_URL);
+  if (!flavors.includes(server.flavor))
+    throw new Error(
+      `Expected a ${flavors.join()} server at DATABASE_URL, as INTERLOCK_SERVERS says, and got ${server.flavor}.`,
+    );
+  return [server];
+}
+
+function givenUrl(flavor: Flavor): string | undefined {
+  return process.env[URL_OF[flavor]];
 }
 
 function wanted(narrowed: string | undefined): readonly Flavor[] {
@@ -55,7 +64,7 @@ function wanted(narrowed: string | undefined): readonly Flavor[] {
 }
 
 async function start(flavor: Flavor): Promise<Started> {
-  const url = GIVEN[flavor];
+  const url = givenUrl(flavor);
   if (!url) return await startPrivate(flavor);
   const server = await given(url);
   if (server.flavor !== flavor)
