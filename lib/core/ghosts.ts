@@ -21,6 +21,7 @@ export class Ghosts {
   readonly #ghosts = new Map<string, Ghost>();
   readonly #atWork = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
+  #isInTrouble = false;
 
   constructor(store: LockStore, clock: Clock, logger: LockLogger) {
     this.#store = store;
@@ -95,9 +96,13 @@ export class Ghosts {
     const startedAt = this.#clock.monotonic();
     try {
       await this.#store.free([claim]);
+      this.#isInTrouble = false;
       if (startedAt >= until) this.#ghosts.delete(claim.token.toString('hex'));
     } catch (error) {
-      this.#logger.warn(`A lock that nobody wants could not be freed yet: ${(error as Error).message}`);
+      // Said once: it is tried again every second.
+      if (!this.#isInTrouble)
+        this.#logger.warn(`A lock that nobody wants could not be freed yet: ${(error as Error).message}`);
+      this.#isInTrouble = true;
     }
   }
 

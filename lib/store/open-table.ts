@@ -100,7 +100,7 @@ export class OpenTable {
     const facts = await this.#findTable(new LockPool({ ...config, pool: { ...config.pool, max: 1 } }));
     this.#longestLease = facts.longestLease;
     this.#pool ??= new LockPool(config, facts.quiet);
-    return { facts, sql: statementsFor(this.#options.table, facts.checkServer) };
+    return { facts, sql: statementsFor(this.#options.table, facts.checkServer, facts.checkGroup) };
   }
 
   async #findTable(pool: LockPool): Promise<LockTableFacts> {

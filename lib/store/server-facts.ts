@@ -9,6 +9,8 @@ export interface ServerFacts {
   readonly canBeQuiet: boolean;
   /** A member of Group Replication or Galera. */
   readonly cluster: boolean;
+  /** A member of Group Replication. */
+  readonly inGroup: boolean;
   /** Every member takes writes: there is no single server id. */
   readonly multiPrimary: boolean;
 }
@@ -24,6 +26,7 @@ export async function serverFacts(session: Session): Promise<ServerFacts> {
   return {
     logsWrites,
     canBeQuiet: logsWrites && (await canBeQuiet(session)),
+    inGroup,
     cluster: galera || inGroup,
     multiPrimary: galera || (inGroup && !singlePrimary),
   };

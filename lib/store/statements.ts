@@ -20,10 +20,13 @@ export type Statements = ReturnType<typeof statementsFor>;
  * @param table a checked name
  * @param checkServer whether a sentinel must carry the answering server's `@@server_id`; off on multi-primary clusters,
  *   which have no single one
+ * @param checkGroup whether the server must be online in its replication group, with a majority: elsewhere the function
+ *   fails at once (error 1123), where the write itself would hang, or count for nothing
  */
-export function statementsFor(table: string, checkServer: boolean) {
+export function statementsFor(table: string, checkServer: boolean, checkGroup = false) {
   const t = `\`${table}\``;
-  const server = checkServer ? 'm.server_id = @@server_id' : 'TRUE';
+  const inGroup = checkGroup ? ` AND group_replication_get_communication_protocol() <> ''` : '';
+  const server = (checkServer ? 'm.server_id = @@server_id' : 'TRUE') + inGroup;
   return { ...grants(t, server), ...upkeep(t), ...recovery(t, server), ...pruning(t) };
 }
 

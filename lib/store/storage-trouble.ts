@@ -25,6 +25,7 @@ const TRANSIENT = new Set([
   4031, // disconnected for inactivity
 ]);
 const READ_ONLY = new Set([
+  1123, // the member is not online in its replication group
   1290, // --read-only, --super-read-only
   1792, // read-only transaction
   1836, // read-only mode

@@ -25,6 +25,8 @@ export interface LockTableFacts {
   readonly quiet: boolean;
   /** The sentinel must carry the answering server's id. */
   readonly checkServer: boolean;
+  /** The answering server must be online in its replication group. */
+  readonly checkGroup: boolean;
 }
 
 const TABLE_EXISTS = 1050;
@@ -54,6 +56,7 @@ export async function setUpTable(
     longestLease,
     quiet: isMemory && facts.logsWrites && facts.canBeQuiet,
     checkServer: !facts.multiPrimary,
+    checkGroup: facts.inGroup,
   };
 }
 
