@@ -17,7 +17,8 @@ export class LockService {
   }
 
   /**
-   * Waits for the lock, `options.wait` at most, and returns it held. Release it, or use `await using`.
+   * Waits for the lock, `options.wait` at most, and returns it held. Release it, or use `await using`. From here on the
+   * caller's async path holds it, with everything that it starts later; `run()` keeps that to its function.
    * @throws LockTimeoutError when the wait ended and the lock was still held
    * @throws LockReentrancyError when this async path holds the lock already
    * @throws LockShutdownError once the application is shutting down
