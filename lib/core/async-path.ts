@@ -4,6 +4,8 @@ import type { Hold } from './hold.js';
 /** A step of an async path: what was acquired in it, and the step it went on from. */
 interface Step {
   readonly parent: Step | undefined;
+  /** Begun by `run()`: nobody but its function is in it. */
+  readonly isExact?: true;
   hold?: Hold;
 }
 
@@ -27,6 +29,13 @@ export class AsyncPath {
     return undefined;
   }
 
+  /** Whether the running path is certainly inside that lock: a step of `acquire()` is a guess that must never grant. */
+  isInside(hold: Hold): boolean {
+    for (let step = this.#from(); step; step = step.parent)
+      if (step.isExact && step.hold === hold) return true;
+    return false;
+  }
+
   /** Begins a step in the caller's own context. */
   begin(): Step {
     const step: Step = { parent: this.#from() };
@@ -40,7 +49,7 @@ export class AsyncPath {
 
   /** Runs a function in a step of its own. */
   run<T>(hold: Hold, work: () => T): T {
-    return this.#steps.run({ parent: this.#from(), hold }, work);
+    return this.#steps.run({ parent: this.#from(), hold, isExact: true }, work);
   }
 
   /** The nearest step that still holds something: a path does not grow with the locks it has given back. */

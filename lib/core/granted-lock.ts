@@ -45,7 +45,8 @@ export class GrantedLock implements HeldLock {
     if (this.#isReleased) return false;
     this.#isReleased = true;
     this.#hold.handles -= 1;
-    return this.#hold.handles > 0 ? this.#hold.loss === undefined : await this.#release(this.#hold);
+    if (this.#hold.handles === 0) return await this.#release(this.#hold);
+    return this.#hold.loss === undefined || this.#hold.loss === 'unconfirmed';
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -28,6 +28,8 @@ export class Hold {
   readonly tokenHex: string;
   /** How many handles have it: more than one only when nested. */
   handles = 1;
+  /** A reclaim was sent for it, which may still be on its way when the lock is released. */
+  wasReclaimed = false;
   /** How many functions of `run()` are running under it. */
   runs = 0;
   /** When the next renewal is due, in monotonic milliseconds. */
@@ -87,7 +89,8 @@ export class Hold {
 
   /** Takes note that a renewal is about to be sent. */
   sending(beat: number, sentAt: number): void {
-    this.#beats.set(beat, sentAt);
+    // Several statements may carry one beat: what was sent first is true of all of them.
+    if (!this.#beats.has(beat)) this.#beats.set(beat, sentAt);
   }
 
   /**

@@ -63,6 +63,7 @@ export class Holds {
     hold.release();
     try {
       const [isFreed] = await this.#rooms.store.free([hold.grant]);
+      if (hold.wasReclaimed) this.#rooms.ghosts.hunt(hold.grant);
       return isHeld && isFreed!;
     } catch (error) {
       this.#rooms.ghosts.hunt(hold.grant);
@@ -82,8 +83,15 @@ export class Holds {
 
   /** What became of a lock that was not there any more when it was released. */
   async whyGone(hold: Hold): Promise<LockLostReason> {
-    const { rows } = await this.#rooms.store.look([hold.grant.key]);
-    return reasonOf(hold, rows.get(hold.id));
+    try {
+      const { rows } = await this.#rooms.store.look([hold.grant.key]);
+      return reasonOf(hold, rows.get(hold.id));
+    } catch (error) {
+      this.#rooms.logger.warn(
+        `Why lock '${hold.grant.name}' is gone cannot be seen: ${(error as Error).message}`,
+      );
+      return 'missing';
+    }
   }
 
   /** From now on nothing is granted, and nobody waits any more. */

@@ -148,6 +148,7 @@ export class LeaseKeeper {
       acquiredAt: grant.fencing,
       floor: this.#recovery.floor,
     }));
+    for (const hold of holds) hold.wasReclaimed = true;
     await this.#store.reclaim(requests, () => this.#sending(holds, beat));
     const snapshot = await this.#store.look(holds.map(({ grant }) => grant.key));
     await this.#settle(holds, snapshot);

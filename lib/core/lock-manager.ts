@@ -115,13 +115,13 @@ export class LockManager {
 
   /** Ends a run. A release that fails replaces neither its result nor its error; a lock that was lost is told. */
   async #giveBack(hold: Hold, lock: HeldLock): Promise<LockLostError | undefined> {
-    const loss = hold.loss;
+    const { loss, reason } = hold;
     if (loss === 'released') return undefined;
     const isReleased = await lock
       .release()
       .catch((error: unknown) => this.#holds.onReleaseFailed(hold, error));
     if (isReleased) return undefined;
-    return hold.lost(hold.reason ?? loss ?? (await this.#holds.whyGone(hold)));
+    return hold.lost(reason ?? loss ?? (await this.#holds.whyGone(hold)));
   }
 
   #check(name: string, options: AcquireOptions): CheckedRequest {
@@ -135,7 +135,7 @@ export class LockManager {
   #nested({ id, name, reentrant }: CheckedRequest): Hold | undefined {
     const hold = this.#path.holding(id);
     if (!hold) return undefined;
-    if (!reentrant) throw new LockReentrancyError(name);
+    if (!reentrant || !this.#path.isInside(hold)) throw new LockReentrancyError(name);
     hold.handles += 1;
     return hold;
   }

@@ -103,7 +103,7 @@ export class LockReentrancyError extends LockError {
 
   constructor(lockName: string) {
     super(
-      `Lock '${lockName}' is already held by this async path; pass { reentrant: true } to nest it.`,
+      `Lock '${lockName}' is already held by this async path; nest it inside run(), with { reentrant: true }.`,
       lockName,
     );
   }

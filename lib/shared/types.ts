@@ -15,7 +15,7 @@ export interface AcquireOptions {
   signal?: AbortSignal | undefined;
   /** A note for people, shown by `list()` and `inspect()`; at most 100 bytes of UTF-8. */
   label?: string | undefined;
-  /** Nest inside a lock that this async path already holds instead of throwing `LockReentrancyError`. @default false */
+  /** Nest in the lock of the `run()` that this is inside of, instead of throwing `LockReentrancyError`. @default false */
   reentrant?: boolean | undefined;
 }
 

@@ -17,6 +17,7 @@ interface KnexClient {
  */
 const SESSION = [
   `SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, sql_safe_updates = 0,
+    sql_select_limit = 18446744073709551615,
     sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'`,
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
 ];
@@ -85,7 +86,11 @@ export class LockPool {
       const session = new Session(connection, STATEMENT_MS);
       prepare(session, quiet).then(
         () => done(null, connection),
-        (error: unknown) => done(error, connection),
+        (error: unknown) => {
+          // Knex forgets a connection whose preparation failed, and would leave it open.
+          connection.destroy();
+          done(error, connection);
+        },
       );
     };
   }

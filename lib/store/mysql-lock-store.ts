@@ -1,4 +1,5 @@
 import type { Clock } from '../shared/clock.js';
+import { LockStorageError } from '../shared/errors.js';
 import type { LockConnection } from './connection-settings.js';
 import type {
   Claim,
@@ -16,6 +17,7 @@ import type {
 import { OpenTable, type TableInUse } from './open-table.js';
 import { bytes, fixedEnd, ownerValues, SENTINEL, snapshotOf, type Times } from './rows.js';
 import type { Row, Session, Value } from './session.js';
+import { changedNothing } from './storage-trouble.js';
 import type { TableOptions } from './table-setup.js';
 import { takeLocks } from './take.js';
 
@@ -136,12 +138,16 @@ export class MysqlLockStore implements LockStore {
    * finds nothing left to do counts as done.
    */
   async #changesOne(sql: (table: TableInUse) => string, values: readonly Value[]): Promise<boolean> {
-    let tries = 0;
-    const { affectedRows } = await this.#upkeep((session, table) => {
-      tries += 1;
-      return session.write(sql(table), values);
+    let isUnknown = false;
+    const { affectedRows } = await this.#upkeep(async (session, table) => {
+      try {
+        return await session.write(sql(table), values);
+      } catch (error) {
+        isUnknown ||= !(error instanceof LockStorageError && changedNothing(error));
+        throw error;
+      }
     });
-    return affectedRows > 0 || tries > 1;
+    return affectedRows > 0 || isUnknown;
   }
 
   #pruneOne({ lock_key: key, fencing }: Row, freeFor: number): Promise<number> {

@@ -32,6 +32,7 @@ const READ_ONLY = new Set([
   3100, // refused by a replication hook
   6400, // member is not the primary
 ]);
+const INTERRUPTED = 1317;
 const FULL = 1114;
 const NO_TABLE = 1146;
 
@@ -52,6 +53,14 @@ export function troubleOf(error: unknown): StorageTrouble {
 export function connectionSurvives(error: unknown): boolean {
   const { errno, sqlState } = error as DriverError;
   return errno !== undefined && sqlState !== undefined && ![1053, 1927, 2006, 2013, 4031].includes(errno);
+}
+
+/**
+ * Whether a statement that failed so has certainly changed nothing: the server answered, and is still there. An
+ * interrupted write to a MEMORY table may be done all the same.
+ */
+export function changedNothing({ cause }: LockStorageError): boolean {
+  return cause !== undefined && connectionSurvives(cause) && (cause as DriverError).errno !== INTERRUPTED;
 }
 
 /** Wraps a driver's error; one that is wrapped already stays as it is. */

@@ -65,6 +65,40 @@ describeEachCell('a lock', (cell) => {
     expect(await b.locks.tryAcquire(k)).not.toBeNull();
   });
 
+  it('never nests workers that one loop starts, although acquire() cannot tell them apart', async () => {
+    const { a } = pair();
+    const k = freshName();
+    let inside = 0;
+    let most = 0;
+    const worker = async () => {
+      await using lock = await a.locks.acquire(k, { reentrant: true });
+      most = Math.max(most, (inside += 1));
+      await a.table.inspect(lock.name);
+      inside -= 1;
+    };
+    const workers: Promise<unknown>[] = [];
+    for (let n = 0; n < 4; n++) {
+      workers.push(worker().catch((error: unknown) => expect(error).toBeInstanceOf(LockReentrancyError)));
+      await a.table.inspect(k);
+    }
+    await Promise.all(workers);
+    expect(most).toBe(1);
+  });
+
+  it('that was deleted, freed or taken while run() had it is told with its reason', async () => {
+    const { a, b, table } = pair();
+    const k = freshName();
+    const deleted = () => sql(`DELETE FROM \`${table}\` WHERE lock_key <> ''`);
+    await expect(a.locks.run(k, deleted)).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'missing' });
+    const freed = a.locks.run(k, ({ token }) => b.table.forceRelease(k, { token }));
+    await expect(freed).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'freed' });
+    const taken = a.locks.run(k, async ({ token }) => {
+      await b.table.forceRelease(k, { token });
+      await b.locks.acquire(k);
+    });
+    await expect(taken).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'taken' });
+  });
+
   it('does not stand in the way of another name', async () => {
     const { a } = pair();
     const one = await a.locks.acquire(freshName());

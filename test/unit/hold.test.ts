@@ -153,3 +153,19 @@ describe('a handle', () => {
     expect([await second.release(), await lock.release()]).toEqual([false, false]);
   });
 });
+
+it('a beat that several statements carried counts from the first of them', () => {
+  const clock = { monotonic: () => 0, wall: () => 0 };
+  const grant = {
+    key: Buffer.from('g:k'),
+    token: Buffer.alloc(16),
+    name: 'k',
+    scope: 'global',
+    label: '',
+  } as const;
+  const hold = new Hold({ ...grant, leaseMs: 10_000, fencing: 1, sentAt: 0 }, clock, () => undefined);
+  hold.sending(1, 100);
+  hold.sending(1, 5_000);
+  hold.confirm(1);
+  expect(hold.deadline).toBe(100 + 10_000 - 1_000);
+});
