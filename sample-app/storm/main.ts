@@ -3,18 +3,24 @@
  *
  *   npx tsx sample-app/storm/main.ts [archives] [address]
  */
+import { command, CommandError } from './command.js';
 import { get } from './requests.js';
-import { storm } from './storm.js';
+import { storm, type SiteOutcome } from './storm.js';
 
-const [archives = '30', address = 'http://127.0.0.1:3000'] = process.argv.slice(2);
+await command(async ([archives = '30', address = 'http://127.0.0.1:3000']) => {
+  const wanted = Number(archives);
+  if (!Number.isInteger(wanted) || wanted < 1)
+    throw new CommandError(`Expected a number of archives, 1 or more, and got '${archives}'.`);
+  const sites = await get<string[]>(`${address}/sites`);
+  console.log(`Asking for ${wanted} archives of ${sites.join(', ')}, all at once ...`);
+  tell(await storm(address, sites, wanted));
+});
 
-const sites = await get<string[]>(`${address}/sites`);
-console.log(`Asking for ${archives} archives of ${sites.join(', ')}, all at once ...`);
-const outcomes = await storm(address, sites, Number(archives));
-console.table(
-  Object.fromEntries(
-    outcomes.map(({ site, pids, ...figures }) => [site, { ...figures, pids: pids.join(' ') }]),
-  ),
-);
-const overlaps = outcomes.reduce((sum, outcome) => sum + outcome.overlaps, 0);
-console.log(`Two archives of one site at the same time: ${overlaps === 0 ? 'never' : `${overlaps} times`}.`);
+function tell(outcomes: readonly SiteOutcome[]): void {
+  const rows = outcomes.map(({ site, pids, ...figures }) => [site, { ...figures, pids: pids.join(' ') }]);
+  console.table(Object.fromEntries(rows));
+  const overlaps = outcomes.reduce((sum, outcome) => sum + outcome.overlaps, 0);
+  console.log(
+    `Two archives of one site at the same time: ${overlaps === 0 ? 'never' : `${overlaps} times`}.`,
+  );
+}

@@ -1,4 +1,5 @@
 import type { Archived } from '../archive/archive.service.js';
+import { CommandError } from './command.js';
 
 /** What became of one request to archive a site. */
 export interface Answer {
@@ -30,13 +31,13 @@ export async function archive(address: string, site: string, fresh: boolean): Pr
   }
 }
 
-/** @returns the JSON at an address. @throws an Error that says what to do when the sample does not run */
+/** @returns the JSON at an address. @throws a CommandError that says what to do when the sample does not run */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- what the route answers is the caller's to know.
 export async function get<T>(address: string): Promise<T> {
   try {
     const response = await fetch(address, { headers: { connection: 'close' } });
     return (await response.json()) as T;
   } catch (cause) {
-    throw new Error(`Expected the sample to answer at ${address}; 'npm start' starts it.`, { cause });
+    throw new CommandError(`Expected the sample to answer at ${address}; 'npm start' starts it.`, { cause });
   }
 }

@@ -6,7 +6,7 @@ import type { SiteOutcome } from '../../sample-app/storm/storm.js';
 import { freshDatabase, serversUnderTest } from '../support/servers.js';
 import { until } from '../support/until.js';
 import { linesOf, recount } from './recount.js';
-import { Sample, type Note } from './sample.js';
+import { runCommand, Sample, type Note } from './sample.js';
 
 const LOG = readFileSync(new URL('../../sample-app/data/access.log', import.meta.url), 'utf8');
 const SITES = ['garden', 'harbour', 'kitchen', 'museum'];
@@ -102,6 +102,17 @@ describe.each(serversUnderTest())('the report archiver on $flavor', { timeout: 1
     expect(printed).toContain('exactly what counting them again gives');
     expect(overlaps(sample.journal())).toEqual([]);
     await expectComplete(sample, 'kitchen');
+  });
+
+  it('says what is wrong with a command, and does not wait for what cannot come', async () => {
+    const { address } = await Sample.start(await freshUrl(url));
+    const unknown = await runCommand('sample-app/storm/kill.ts', 'nowhere', address);
+    expect(unknown).toEqual({
+      code: 1,
+      printed: `There is no site 'nowhere'; there are ${SITES.join(', ')}.\n`,
+    });
+    const many = await runCommand('sample-app/storm/main.ts', 'many', address);
+    expect(many).toEqual({ code: 1, printed: "Expected a number of archives, 1 or more, and got 'many'.\n" });
   });
 
   it('answers 423 without naming the holder, and 404 for a site that is none', async () => {

@@ -27,6 +27,29 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+const TSX = [process.execPath, '--import', 'tsx'] as const;
+/** What `npm start` runs, without npm. */
+const START = [...TSX, 'sample-app/start.ts'] as const;
+
+/** What a command of the sample printed, errors included, and its exit code. */
+export interface Ran {
+  readonly code: number | null;
+  readonly printed: string;
+}
+
+/** Runs one of the sample's commands. It ends with the test at the latest. */
+export async function runCommand(script: string, ...args: string[]): Promise<Ran> {
+  const child = spawn(TSX[0], [...TSX.slice(1), script, ...args], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += String(chunk)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, printed };
+}
+
 /** The sample as `npm start` starts it: real processes on a port of the system's choice. */
 export class Sample {
   readonly folder: string;
@@ -34,9 +57,9 @@ export class Sample {
   readonly #guard: ChildProcess;
   #printed = '';
 
-  private constructor(folder: string, env: Record<string, string>) {
+  private constructor(folder: string, env: Record<string, string>, [program, ...args]: readonly string[]) {
     this.folder = folder;
-    this.#child = spawn(process.execPath, ['--import', 'tsx', 'sample-app/start.ts'], {
+    this.#child = spawn(program!, args, {
       cwd: root,
       env: { ...process.env, PORT: '0', ARCHIVE_FOLDER: folder, CHUNK_PAUSE_MS: '30', ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -55,8 +78,9 @@ export class Sample {
     databaseUrl: string,
     env: Record<string, string> = {},
     folder = temporaryFolder(),
+    command: readonly string[] = START,
   ): Promise<Sample> {
-    const sample = new Sample(folder, { DATABASE_URL: databaseUrl, ...env });
+    const sample = new Sample(folder, { DATABASE_URL: databaseUrl, ...env }, command);
     onTestFinished(() => sample.#remove());
     await until(() => sample.#printed.includes('Ctrl-C'), 'the sample to greet', 120_000);
     return sample;
@@ -90,15 +114,14 @@ export class Sample {
       .trim()
       .split(' ')
       .slice(2) as [string, ...string[]];
-    const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    let printed = '';
-    child.stdout.on('data', (chunk) => (printed += String(chunk)));
-    await once(child, 'close');
+    const { code, printed } = await runCommand(script, ...args);
+    if (code !== 0) throw new Error(`Expected '${script}' to end with 0 and got ${code}: ${printed}`);
     return printed;
+  }
+
+  /** Whether no process of its group is left: npm, the shell in between, and all that the sample started. */
+  get isGone(): boolean {
+    return !this.#signalGroup(0);
   }
 
   /** The notes of who archived what, in the order in which it happened. */
@@ -132,12 +155,18 @@ export class Sample {
   async #remove(): Promise<void> {
     const isRunning = this.#child.exitCode === null && this.#child.signalCode === null;
     const exit = isRunning ? once(this.#child, 'exit') : undefined;
-    try {
-      process.kill(-this.#child.pid!, 'SIGKILL');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
+    this.#signalGroup('SIGKILL');
     await exit;
     this.#guard.kill('SIGKILL');
+  }
+
+  /** @returns whether anybody was there to get it */
+  #signalGroup(signal: NodeJS.Signals | 0): boolean {
+    try {
+      return process.kill(-this.#child.pid!, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      return false;
+    }
   }
 }
