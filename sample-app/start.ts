@@ -11,6 +11,10 @@ import { help } from './help.js';
 const PROCESSES = 3;
 /** More than the lock service takes to drain: only a process that hangs, or is stopped, is still there then. */
 const STOPS_WITHIN_MS = 20_000;
+const LOOKS_FOR_NPM_EVERY_MS = 200;
+
+/** What started us: npm, or the shell that it puts between. */
+const parent = process.ppid;
 
 const database = await anyServer();
 const folder = process.env.ARCHIVE_FOLDER ?? (await mkdtemp(join(tmpdir(), 'archive-')));
@@ -23,6 +27,7 @@ cluster.setupPrimary({
 });
 // Each may come twice: the terminal sends it to all processes, and npm and tsx pass it on.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop());
+if (process.env.npm_lifecycle_event) stopWithParent();
 
 // One first: whatever is wrong is then said once.
 const address = await listening(startWorker());
@@ -51,6 +56,11 @@ async function listening(worker: Worker): Promise<Address> {
 
 function workers(): Worker[] {
   return Object.values(cluster.workers ?? {}).flatMap((worker) => (worker?.isDead() === false ? worker : []));
+}
+
+/** npm's shell dies of SIGTERM without passing it on, and npm itself may be killed: nobody would ever end us then. */
+function stopWithParent(): void {
+  setInterval(() => process.ppid !== parent && void stop(), LOOKS_FOR_NPM_EVERY_MS).unref();
 }
 
 /** Lets running archives finish, then takes everything away. @param code of a process that could not work */

@@ -6,7 +6,7 @@ import type { SiteOutcome } from '../../sample-app/storm/storm.js';
 import { freshDatabase, serversUnderTest } from '../support/servers.js';
 import { until } from '../support/until.js';
 import { linesOf, recount } from './recount.js';
-import { runCommand, Sample, type Note } from './sample.js';
+import { runCommand, Sample, temporaryFolder, type Note } from './sample.js';
 
 const LOG = readFileSync(new URL('../../sample-app/data/access.log', import.meta.url), 'utf8');
 const SITES = ['garden', 'harbour', 'kitchen', 'museum'];
@@ -145,6 +145,17 @@ describe.each(serversUnderTest())('the report archiver on $flavor', { timeout: 1
     const again = await Sample.start(database, {}, sample.folder);
     expect((await again.request('/locks')).body).toEqual([]);
     await expectComplete(again, 'museum');
+  });
+
+  it('ends when npm does, whose shell does not pass SIGTERM on', async () => {
+    const start = ['npm', 'start'];
+    const sample = await Sample.start(await freshUrl(url), {}, temporaryFolder(), start);
+    const running = sample.request<Archived>('/sites/museum/archive', 'POST');
+    await begun(sample);
+    await sample.kill('SIGTERM');
+    expect((await running).status).toBe(200);
+    await until(() => sample.isGone, 'all its processes to end');
+    await expect(fetch(sample.address)).rejects.toThrow();
   });
 
   it('leaves no process behind when the first one is killed with -9', async () => {
